@@ -61,7 +61,9 @@ bool should_print(const Report& report, AttestPolicy policy) {
 }
 
 std::string render_text(const Report& report) {
-  return report.active ? heading(report) + account_lines(report) : unused_line(report.unused);
+  if (!report.active) return unused_line(report.unused);
+  return heading(report) + account_lines(report) +
+         (report.alone.empty() ? "" : "  by itself     " + report.alone + "\n");
 }
 
 std::string render_json(const Report& report) {

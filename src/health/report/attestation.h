@@ -40,6 +40,7 @@ struct Report {
   bool shared_windows = false;              // osc/sm is there, for shared windows alone (bypass.h)
   bool active = true;                       // UCX opened an interface of the plugin
   std::string unused;                       // why it did not, as far as that is known
+  std::string alone;  // why it is in no report of its host's ranks; empty: as it should be
 };
 
 // Whether data was damaged, lost or repaired, or a link failed.

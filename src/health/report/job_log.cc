@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 constexpr int kOpenFlags = O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-constexpr off_t kGate = off_t{1} << 62;  // a byte that no record has
+constexpr off_t kGate = off_t{1} << 62;  // bytes that no record has
+constexpr off_t kTurn = kGate + 1;
 
 std::uint64_t hash(std::string_view text) noexcept {
   std::uint64_t digest = 14695981039346656037U;  // FNV-1a
@@ -57,15 +58,28 @@ bool within_limit(std::uint64_t size) noexcept {
          (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size);
 }
 
+// False: another process is in the way.
+bool lock_byte(int fd, off_t byte, short type) noexcept {
+  struct flock one {};
+  one.l_type = type;
+  one.l_whence = SEEK_SET;
+  one.l_start = byte;
+  one.l_len = 1;
+  return fcntl(fd, F_SETLK, &one) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
 // Who is between its begin and its end shares the gate's lock, and who removes the file has it
-// alone. So none begins in a file that has no name any more. False: another one is in the way.
-bool lock_gate(int fd, short type) noexcept {
-  struct flock gate {};
-  gate.l_type = type;
-  gate.l_whence = SEEK_SET;
-  gate.l_start = kGate;
-  gate.l_len = 1;
-  return fcntl(fd, F_SETLK, &gate) == 0 || (errno != EAGAIN && errno != EACCES);
+// alone. So none begins in a file that has no name any more.
+bool lock_gate(int fd, short type) noexcept { return lock_byte(fd, kGate, type); }
+
+// Processes that cannot append their last records, by which all others would know who ended before
+// whom, look at the file one after the other, and leave their reasons. Who has appended its own
+// waits for one that may have looked before. Not for ever, as that one may be stopped.
+void await_turn(int fd, bool appended) noexcept {
+  constexpr timespec kMoment{0, 1'000'000};
+  const short type = appended ? F_RDLCK : F_WRLCK;
+  for (int i = 0; i < 1000 && !lock_byte(fd, kTurn, type); ++i) (void)nanosleep(&kMoment, nullptr);
+  if (appended) (void)lock_byte(fd, kTurn, F_UNLCK);
 }
 
 // The last process of a launch's program may be removing it: then there is a new one in a moment.
@@ -121,6 +135,7 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
                   unsigned ranks) {
   path_ = folder + "/" + file_name(key);
   const int fd = open_to_begin(path_.c_str());
+  if (fd < 0) error_ = errno;
   if (fd < 0) return false;
   struct stat info;
   if (!usable(fd, &info)) {
@@ -137,10 +152,14 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
            .nonce = random_number(),
            .rank = rank};
   const std::string record = begin_record(self_);
-  if (reserve(ranks) && append(record)) {
+  error_ = reserve(ranks) ? append(record) : ENOSPC;
+  if (error_ == 0) {
+    begin_ = lseek(fd_, 0, SEEK_CUR) - static_cast<off_t>(record.size());
     lock(record.size());
     return true;
   }
+  (void)lock_gate(fd_, F_UNLCK);
+  remove(Which::kEmpty);
   ::close(fd_);
   fd_ = -1;
   return false;
@@ -161,14 +180,24 @@ bool JobLog::reserve(unsigned ranks) const noexcept {
   return rc == 0 || (errno != ENOSPC && errno != EDQUOT);  // where none can be taken: without
 }
 
-// In one write, which other processes' do not divide.
-bool JobLog::append(const std::string& record) noexcept {
+// In one write, which other processes' do not divide. Returns an errno.
+int JobLog::append(const std::string& record) noexcept {
   struct stat info;
-  if (!is_ours() || fstat(fd_, &info) != 0) return false;
+  if (!is_ours() || fstat(fd_, &info) != 0) return EBADF;
   constexpr std::uint64_t kOthers = 1 << 20;  // what they may write meanwhile
   if (!within_limit(static_cast<std::uint64_t>(info.st_size) + record.size() + kOthers))
-    return false;
-  return ::write(fd_, record.data(), record.size()) == static_cast<ssize_t>(record.size());
+    return EFBIG;
+  const ssize_t written = ::write(fd_, record.data(), record.size());
+  if (written < 0) return errno;
+  return static_cast<std::size_t>(written) == record.size() ? 0 : ENOSPC;
+}
+
+// In place, which takes no room. From now on it is no process that may report for all.
+void JobLog::leave_reason() const noexcept {
+  const int flags = fcntl(fd_, F_GETFL);  // pwrite() would append
+  if (flags < 0 || fcntl(fd_, F_SETFL, flags & ~O_APPEND) != 0) return;
+  const std::uint64_t value = static_cast<unsigned>(error_);
+  (void)pwrite(fd_, &value, sizeof(value), begin_ + static_cast<off_t>(kUnwrittenAt));
 }
 
 // The record just written: it says that the process lives, however that ends, and keeps the file
@@ -177,7 +206,7 @@ void JobLog::lock(std::size_t size) noexcept {
   struct flock mine {};
   mine.l_type = F_WRLCK;
   mine.l_whence = SEEK_SET;
-  mine.l_start = lseek(fd_, 0, SEEK_CUR) - static_cast<off_t>(size);
+  mine.l_start = begin_;
   mine.l_len = static_cast<off_t>(size);
   (void)fcntl(fd_, F_SETLK, &mine);
 }
@@ -197,33 +226,52 @@ bool JobLog::lives(const JobRecord& record) const noexcept {
   return m.stack_start == 0 || stack == 0 || stack == m.stack_start;
 }
 
-JobLog::Outcome JobLog::leave(const Report& report, bool failed, Assembled* all_p) noexcept {
+JobLog::Outcome JobLog::leave(const Report& report, Exit exit, Assembled* all_p) noexcept {
   try {
-    return joined() ? leave_or_throw(report, failed, all_p) : Outcome::kNoLog;
+    return joined() ? leave_or_throw(report, exit, all_p) : Outcome::kNoLog;
   } catch (...) { return Outcome::kNoLog; }
 }
 
-// What cannot be appended, beyond the limit of a file's size, this process alone knows: the last
-// one prints it all the same.
-JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assembled* all_p) {
-  if (!is_ours() && !reopen()) return Outcome::kNoLog;
-  const std::string record = end_record(self_, report, failed);
-  (void)lock_gate(fd_, F_UNLCK);
-  const bool appended = append(record);
-  const auto look = [&]() -> std::optional<Assembled> {
-    std::vector<std::byte> bytes = read_all(fd_);
-    const auto* own = reinterpret_cast<const std::byte*>(record.data());
-    if (!appended) bytes.insert(bytes.end(), own, own + record.size());
-    const auto records = read_records(bytes);
-    if (!records) return std::nullopt;
-    return assemble(*records, self_, [this](const JobRecord& other) { return lives(other); });
-  };
-  auto all = look();
+// What cannot be appended (`unwritten`) this process alone knows: as the last one it prints that
+// all the same. There may be a part of it at the end of the file.
+std::optional<Assembled> JobLog::look(const std::string& unwritten) const {
+  auto records = read_records(read_all(fd_));
+  const auto own = read_records(std::as_bytes(std::span(unwritten)));
+  if (!records || !own) return std::nullopt;
+  records->insert(records->end(), own->begin(), own->end());
+  return assemble(*records, self_, [this](const JobRecord& other) { return lives(other); });
+}
+
+// A second look where the others are about to come; `stays`: for a second.
+std::optional<Assembled> JobLog::look_on(bool stays, const std::string& unwritten) const {
+  auto all = look(unwritten);
+  constexpr long kMillisecond = 1'000'000;
+  for (int i = 0; stays && i < 21 && all && all->others_live; ++i) {
+    const timespec pause{0, kMillisecond << std::min(i, 6)};
+    (void)nanosleep(&pause, nullptr);
+    all = look(unwritten);
+  }
   // Who does not live may have ended after the records were read, and be the last one.
-  if (all && all->complete && all->reports.size() != all->registered) all = look();
+  if (all && all->complete && all->reports.size() != all->registered) all = look(unwritten);
+  return all;
+}
+
+JobLog::Outcome JobLog::leave_or_throw(const Report& report, Exit exit, Assembled* all_p) {
+  if (!is_ours() && !reopen()) return Outcome::kNoLog;
+  const std::string record = end_record(self_, report, exit != Exit::kSuccess);
+  (void)lock_gate(fd_, F_UNLCK);
+  error_ = append(record);
+  const bool appended = error_ == 0;
+  await_turn(fd_, appended);
+  auto all = look_on(appended && exit == Exit::kErrorAtEnd, appended ? std::string() : record);
   if (!all) return Outcome::kNoLog;
-  if (all->deserted) remove();
-  const bool reports = all->complete || (failed && all->failed == 0);
+  if (all->deserted) remove(Which::kAny);
+  const bool last_one_reports =
+      all->later != 0 && all->reports.size() + all->later == all->registered;
+  const bool first_error = exit != Exit::kSuccess && all->failed == 0 && !last_one_reports;
+  const bool reports = all->complete || first_error;
+  if (!appended && !all->complete) leave_reason();
+  if (!appended) (void)lock_byte(fd_, kTurn, F_UNLCK);
   if (reports) *all_p = std::move(*all);
   if (reports) return Outcome::kReports;
   return appended ? Outcome::kOthersLive : Outcome::kNoLog;
@@ -231,10 +279,11 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, bool failed, Assemb
 
 // Not where a process of the launch's next program has begun since. The name may be another file's
 // by now.
-void JobLog::remove() const noexcept {
+void JobLog::remove(Which which) const noexcept {
   struct stat info;
   if (!lock_gate(fd_, F_WRLCK)) return;
-  if (lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_)
+  if (lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_ &&
+      (which == Which::kAny || info.st_size == 0))
     (void)unlink(path_.c_str());
   (void)lock_gate(fd_, F_UNLCK);
 }

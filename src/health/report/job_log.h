@@ -9,7 +9,11 @@
 // another one, and what jobs leave behind that were killed is removed with the old health files.
 //
 // A launcher that sees a process fail kills the others. So the first process that fails reports the
-// records so far, as no other process may get to do so later.
+// records so far, as no other process may get to do so later. Where all of them end about now, as
+// after MPI_Finalize, those that fail stay until the last one has come, but for a second at most.
+//
+// A process that cannot append its last record, as there is no room, prints its own report, and
+// leaves the reason in the record of its beginning.
 //
 //   +----------------+---------------+---------------+-------------+----
 //   | begin, rank 0  | begin, rank 1 | end, rank 1   | end, rank 0 | ...
@@ -51,6 +55,7 @@ struct JobRecord {
   std::uint64_t size = 0;
   std::optional<Report> report;  // of one that ended
   bool failed = false;           // it ended with an error
+  int unwritten = 0;             // of a beginning: why it has no record of its end, an errno
 };
 
 // A job's processes on this host when one of them ends.
@@ -58,6 +63,10 @@ struct Assembled {
   std::vector<Report> reports;  // of those that have ended, its own too
   unsigned registered = 0;      // more, if some did not report
   unsigned failed = 0;          // of the reports before its own
+  unsigned later = 0;           // that have ended after it
+  unsigned unwritten = 0;       // that could not write theirs, for `error`
+  int error = 0;                // an errno
+  bool others_live = false;     // and have not ended
   bool complete = true;         // the others are dead, and none has ended after it
   bool deserted = true;         // so are those of the launch's other programs
 };
@@ -67,6 +76,9 @@ struct Assembled {
 [[nodiscard]] std::string begin_record(const Member& member);
 [[nodiscard]] std::string end_record(const Member& member, const Report& report, bool failed);
 [[nodiscard]] std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes);
+
+// Where a record has JobRecord::unwritten, 8 bytes.
+inline constexpr std::size_t kUnwrittenAt = 24;
 
 // What there was when `self` ended, whose records are among these; `lives` says of processes that
 // did not end whether they live. Nothing: they are not there.
@@ -81,6 +93,9 @@ class JobLog {
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
 
+  // How a process ends. kErrorAtEnd: with an error, after its communication was closed.
+  enum class Exit { kSuccess, kError, kErrorAtEnd };
+
   // This process begins. `key` names the job on this host, `folder` is one of health files,
   // `ranks` says how many of its processes this host has; 0: unknown. False: there will be no
   // summary.
@@ -94,23 +109,33 @@ class JobLog {
     kReports,  // it is the last one, or the first one that fails: *all_p is filled
   };
   // This process ends.
-  [[nodiscard]] Outcome leave(const Report& report, bool failed, Assembled* all_p) noexcept;
+  [[nodiscard]] Outcome leave(const Report& report, Exit exit, Assembled* all_p) noexcept;
+  // Why it could not join, or leave a record: an errno; 0: it could, or for no reason of the
+  // system's.
+  [[nodiscard]] int error() const noexcept { return error_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
   [[nodiscard]] bool reserve(unsigned ranks) const noexcept;
-  [[nodiscard]] bool append(const std::string& record) noexcept;
+  [[nodiscard]] int append(const std::string& record) noexcept;
   void lock(std::size_t size) noexcept;
   [[nodiscard]] bool is_ours() const noexcept;
   [[nodiscard]] bool reopen() noexcept;
   [[nodiscard]] bool lives(const JobRecord& record) const noexcept;
-  [[nodiscard]] Outcome leave_or_throw(const Report& report, bool failed, Assembled* all_p);
-  void remove() const noexcept;
+  [[nodiscard]] std::optional<Assembled> look(const std::string& unwritten) const;
+  [[nodiscard]] std::optional<Assembled> look_on(bool stays, const std::string& unwritten) const;
+  [[nodiscard]] Outcome leave_or_throw(const Report& report, Exit exit, Assembled* all_p);
+  void leave_reason() const noexcept;
+  enum class Which { kAny, kEmpty };
+  void remove(Which which) const noexcept;
 
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
   std::string path_;
   Member self_;
+  off_t begin_ = 0;  // where its first record is
+  int error_ = 0;
 };
 
 }  // namespace verity::health

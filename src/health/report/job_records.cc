@@ -16,16 +16,18 @@ namespace {
 //   0   mark, 8 bytes: of this version and its counters
 //   8   size of the record
 //   16  1: begin, 2: end
-//   24  pid, starts of process and stack, nonce, rank; then, at the end of a process, its account:
+//   24  of a beginning: the error for which the account of the end could not be written; 0: none
+//   32  pid, starts of process and stack, nonce, rank; then, at the end of a process, its account:
 //   numbers of 8 bytes, and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
 constexpr std::size_t kSizeAt = 8;
-constexpr std::size_t kLeast = 24;
+constexpr std::size_t kLeast = 32;
+constexpr std::uint64_t kMostError = 4095;  // as of the kernel
 constexpr std::size_t kMostText = 4096;
 constexpr std::size_t kMostItems = 1024;
 
 std::uint64_t mark() noexcept {
-  std::uint64_t digest = 14695981039346656037U ^ 2;  // FNV-1a, and the version of the records
+  std::uint64_t digest = 14695981039346656037U ^ 3;  // FNV-1a, and the version of the records
   for (const CounterInfo& info : kCounterInfo) {
     for (const char c : info.name)
       digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -99,6 +101,7 @@ void begin(Writer& out, std::uint64_t kind, const Member& member) {
   out.number(mark());
   out.number(0);  // the size, later
   out.number(kind);
+  out.number(0);
   out.number(member.pid);
   out.number(member.start_ticks);
   out.number(member.stack_start);
@@ -199,6 +202,7 @@ std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> by
     JobRecord record;
     record.offset = offset;
     record.size = size;
+    record.unwritten = static_cast<int>(std::min(in.number(), kMostError));
     record.member.pid = in.number();
     record.member.start_ticks = in.number();
     record.member.stack_start = in.number();
@@ -238,13 +242,20 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
     if (end != own_end + 1) {
       all.reports.push_back(*end->report);
       all.failed += end != own_end && end->failed;
+    } else if (has_ended(records, record->member)) {
+      ++all.later;
+    } else if (record->unwritten != 0) {
+      ++all.unwritten;
+      all.error = record->unwritten;
     } else {
-      all.complete = all.complete && !has_ended(records, record->member) && !lives(*record);
+      all.others_live = all.others_live || lives(*record);
     }
   }
-  all.deserted = all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
-                   return !r.report && !has_ended(records, r.member) && lives(r);
-                 });
+  all.complete = all.later == 0 && !all.others_live;
+  all.deserted =
+      all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
+        return !r.report && r.unwritten == 0 && !has_ended(records, r.member) && lives(r);
+      });
   return all;
 }
 

@@ -2,6 +2,7 @@
 #include "health/report/summary.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "health/report/account_text.h"
 #include "health/text.h"
@@ -49,7 +50,9 @@ std::string counted(std::uint64_t number, const char* one, const char* many) {
   return grouped(number) + " " + (number == 1 ? one : many);
 }
 
-unsigned ranks_here(const JobSummary& s) { return s.reported + s.missing + s.outside; }
+unsigned ranks_here(const JobSummary& s) {
+  return s.reported + s.missing + s.unwritten.ranks + s.outside;
+}
 bool has_all_ranks(const JobSummary& s) { return s.reported == ranks_here(s); }
 
 // "2 ranks on vm", "ranks of job 77 on node3: 8 of 64"
@@ -68,6 +71,10 @@ std::string missing(const JobSummary& s) {
   const std::string of_all = " of " + counted(ranks_here(s), "rank", "ranks");
   std::string text;
   if (s.missing != 0) text += "; " + grouped(s.missing) + of_all + " did not report";
+  if (s.unwritten.ranks != 0) {
+    text += "; " + grouped(s.unwritten.ranks) + of_all + " could not write to this report (" +
+            std::strerror(s.unwritten.error) + ")";
+  }
   if (s.outside != 0)
     text += "; " + grouped(s.outside) + of_all + (s.outside == 1 ? " is" : " are") +
             " not in this report";
@@ -136,11 +143,13 @@ std::string first_line(const JobSummary& s) {
 }  // namespace
 
 JobSummary sum_up(const std::vector<Report>& reports, unsigned registered, unsigned host_ranks,
-                  unsigned ranks) {
+                  unsigned ranks, Unwritten unwritten) {
   JobSummary summary;
   summary.reported = static_cast<unsigned>(reports.size());
   registered = std::max(registered, summary.reported);
-  summary.missing = registered - summary.reported;
+  unwritten.ranks = std::min(unwritten.ranks, registered - summary.reported);
+  summary.unwritten = unwritten;
+  summary.missing = registered - summary.reported - unwritten.ranks;
   summary.outside = std::max(registered, host_ranks) - registered;
   summary.ranks = ranks;
   summary.sum.active = false;

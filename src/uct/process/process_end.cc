@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "health/files/directory.h"
 #include "health/report/attestation_io.h"
@@ -115,7 +116,7 @@ health::Report Process::make_report() const {
 }
 
 void Process::finish_or_throw() {
-  const health::Report report = make_report();
+  health::Report report = make_report();
   if (lost_counters_.load(std::memory_order_relaxed)) {
     health::print("ucx-verity: pid " + std::to_string(pid_) + ": " + segment_->path() +
                   " was cut while it was in use: what was counted before is lost\n");
@@ -123,14 +124,18 @@ void Process::finish_or_throw() {
   if (table_ != nullptr) table_->end(health::realtime_ns());
   health::write_attestation(report, options().attest_file);
   health::Assembled all;
-  const health::JobLog::Outcome outcome = job_.leave(report, fails_, &all);
+  using Exit = health::JobLog::Exit;
+  const Exit exit = fails_ ? Exit::kError : Exit::kSuccess;
+  const health::JobLog::Outcome outcome = job_.leave(report, exit, &all);
   if (outcome == health::JobLog::Outcome::kOthersLive) return;
   // Ranks in containers of their own, with folders of their own, do not find each other.
   const bool alone = all.registered == 1 && launch_.host_ranks > 1;
+  if (job_.error() != 0) report.alone = job_.path() + ": " + std::strerror(job_.error());
   if (outcome == health::JobLog::Outcome::kNoLog || alone)
     return health::publish(report, options().attest, {});
   const health::JobSummary summary =
-      health::sum_up(all.reports, all.registered, launch_.host_ranks, launch_.ranks);
+      health::sum_up(all.reports, all.registered, launch_.host_ranks, launch_.ranks,
+                     {.ranks = all.unwritten, .error = all.error});
   if (health::should_print(summary, options().attest)) health::print(health::render_text(summary));
 }
 

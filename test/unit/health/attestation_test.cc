@@ -54,6 +54,14 @@ TEST(HealthAttestation, HealthyText) {
             "  not verified: none known\n");
 }
 
+TEST(HealthAttestation, SaysWhyItIsNotInTheReportOfAll) {
+  Report report = healthy();
+  report.alone = "/dev/shm/.job: No space left on device";
+  EXPECT_TRUE(
+      render_text(report).ends_with("  not verified: none known\n"
+                                    "  by itself     /dev/shm/.job: No space left on device\n"));
+}
+
 TEST(HealthAttestation, SharedWindowsHaveNothingToVerify) {
   Report report = healthy();
   report.shared_windows = true;

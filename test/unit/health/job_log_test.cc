@@ -10,8 +10,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 
 #include "health/report/job_log.h"
 #include "unit/health/file.h"
@@ -30,7 +33,7 @@ TEST(HealthJobLog, FilesOfOneProcess) {
   JobLog log;
   ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 2));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(log.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 1U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
@@ -51,21 +54,137 @@ TEST(HealthJobLog, TheSpaceOfAllAccountsIsTakenAtTheStart) {
   EXPECT_GE(info.st_blocks * 512, 64 * 4096);
 }
 
+// Files of this process may have so many bytes only, in the life of this.
+struct FileLimit {
+  rlimit before{};
+  explicit FileLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit shorter{bytes, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &shorter);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+};
+
 TEST(HealthJobLog, TheLastOneThatCannotWriteReportsTheOthers) {
   const Folder folder;
   JobLog first, second;
   ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
   ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit short_files{1000, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &short_files);
-  EXPECT_EQ(second.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
-  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  {
+    const FileLimit limit(1000);
+    EXPECT_EQ(second.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  }
   EXPECT_EQ(all.reports.size(), 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+TEST(HealthJobLog, WhoCannotBeginLeavesNoFile) {
+  const Folder folder;
+  JobLog log;
+  {
+    const FileLimit limit(10);
+    EXPECT_FALSE(log.join(folder.path, "launch 1", "0", 2));
+  }
+  EXPECT_EQ(log.error(), EFBIG);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+  JobLog first;  // nor is one removed in which another one has begun
+  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+  {
+    const FileLimit limit(10);
+    EXPECT_FALSE(log.join(folder.path, "launch 1", "1", 2));
+  }
+  EXPECT_FALSE(std::filesystem::is_empty(folder.path));
+}
+
+// It has printed a report of its own, as others lived, and is no rank that died.
+TEST(HealthJobLog, WhoCannotWriteSaysWhy) {
+  const Folder folder;
+  JobLog last;
+  ASSERT_TRUE(last.join(folder.path, "launch 1", "0", 3));
+  for (const std::string number : {"1", "2"}) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      JobLog log;
+      Assembled all;
+      bool good = log.join(folder.path, "launch 1", number, 3);
+      const FileLimit limit(1000);
+      good =
+          good && log.leave(rank(number), JobLog::Exit::kSuccess, &all) == JobLog::Outcome::kNoLog;
+      _exit(good && log.error() == EFBIG ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  Assembled all;
+  EXPECT_EQ(last.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.reports.size(), 1U);
+  EXPECT_EQ(all.registered, 3U);
+  EXPECT_EQ(all.unwritten, 2U);
+  EXPECT_EQ(all.error, EFBIG);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
+// All end at once, and only some of them can write: each is in one report, its own or the last
+// one's.
+TEST(HealthJobLog, WhoCannotWriteIsInOneReport) {
+  constexpr unsigned kRanks = 6;
+  constexpr unsigned kPrograms = 100;
+  struct Shared {
+    std::atomic<unsigned> begun[kPrograms], ended[kPrograms], reported[kPrograms];
+  };
+  const Folder folder;
+  void* memory =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* shared = static_cast<Shared*>(memory);
+  const auto run = [&](unsigned number) {
+    const std::string name = std::to_string(number);
+    for (unsigned p = 0; p < kPrograms; ++p) {
+      JobLog log;
+      Assembled all;
+      const std::string launch = "launch " + std::to_string(p);
+      if (!log.join(folder.path, launch, name, kRanks)) _exit(1);
+      for (++shared->begun[p]; shared->begun[p] < kRanks;) sched_yield();
+      std::optional<FileLimit> limit;
+      if (number % 3 != 0) limit.emplace(1000);
+      const auto outcome = log.leave(rank(name), JobLog::Exit::kSuccess, &all);
+      if (outcome == JobLog::Outcome::kNoLog) ++shared->reported[p];
+      if (outcome == JobLog::Outcome::kReports)
+        shared->reported[p] += static_cast<unsigned>(all.reports.size());
+      for (++shared->ended[p]; shared->ended[p] < kRanks;) sched_yield();
+    }
+    _exit(0);
+  };
+  for (unsigned i = 0; i < kRanks; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) run(i);
+  }
+  for (int status = -1; wait(&status) > 0;) EXPECT_EQ(status, 0);
+  for (unsigned p = 0; p < kPrograms; ++p) EXPECT_EQ(shared->reported[p], kRanks) << p;
+  munmap(memory, sizeof(Shared));
+}
+
+// A part of a record at the end of the file, as of a full file system: the others' are read.
+TEST(HealthJobLog, TheLastOneReportsTheOthersBeforeAPartOfARecord) {
+  const Folder folder;
+  JobLog first, second;
+  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  Assembled all;
+  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  std::ofstream(first.path(), std::ios::app) << begin_record({}).substr(0, 20);
+  {
+    const FileLimit limit(1000);
+    EXPECT_EQ(second.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  }
+  EXPECT_EQ(all.reports.size(), 2U);
 }
 
 // As by a program that closes all descriptors that it does not know.
@@ -77,10 +196,10 @@ TEST(HealthJobLog, TheLastOneWhoseDescriptorWasClosedReportsTheOthers) {
   close(next);  // of the second one's file
   ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   ASSERT_EQ(close(next), 0);
   const int others = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  EXPECT_EQ(second.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(second.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.reports.size(), 2U);
   EXPECT_EQ(others, next);
   EXPECT_EQ(close(others), 0);  // it is open still
@@ -95,13 +214,13 @@ TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
   Assembled all;
   join(first[0], "0");
   join(first[1], "1");
-  EXPECT_EQ(first[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(first[0].leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   join(second[0], "0");
-  EXPECT_EQ(first[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(first[1].leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   join(second[1], "1");
-  EXPECT_EQ(second[0].leave(rank("0"), false, &all), JobLog::Outcome::kOthersLive);
-  EXPECT_EQ(second[1].leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(second[0].leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(second[1].leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
@@ -121,7 +240,9 @@ struct Ranks {
       Assembled all;
       const bool joined = log.join(folder, "launch 1", number, kCount);
       for (++begun[p]; begun[p] < kCount;) sched_yield();
-      if (!joined || log.leave(rank(number), false, &all) != JobLog::Outcome::kReports) continue;
+      if (!joined ||
+          log.leave(rank(number), JobLog::Exit::kSuccess, &all) != JobLog::Outcome::kReports)
+        continue;
       ++reports[p];
       reported[p] += static_cast<unsigned>(all.reports.size());
     }
@@ -170,11 +291,52 @@ TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
   JobLog log;
   EXPECT_TRUE(log.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("1"), false, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(log.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   EXPECT_EQ(all.reports.size(), 1U);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+}
+
+// All ranks of a program end with an error after MPI_Finalize: one report, of all of them.
+TEST(HealthJobLog, ThoseThatFailTogetherHaveOneReport) {
+  const Folder folder;
+  constexpr unsigned kRanks = 4;
+  void* memory =
+      mmap(nullptr, sizeof(Ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* ranks = static_cast<Ranks*>(memory);
+  for (unsigned i = 0; i < kRanks; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child != 0) continue;
+    JobLog log;
+    Assembled all;
+    const bool joined = log.join(folder.path, "launch 1", std::to_string(i), kRanks);
+    for (++ranks->begun[0]; ranks->begun[0] < kRanks;) sched_yield();
+    usleep(i * 20000);
+    if (joined && log.leave(rank(std::to_string(i)), JobLog::Exit::kErrorAtEnd, &all) ==
+                      JobLog::Outcome::kReports) {
+      ++ranks->reports[0];
+      ranks->reported[0] += static_cast<unsigned>(all.reports.size());
+    }
+    _exit(0);
+  }
+  for (unsigned i = 0; i < kRanks; ++i) wait(nullptr);
+  EXPECT_EQ(ranks->reports[0], 1U);
+  EXPECT_EQ(ranks->reported[0], kRanks);
+  munmap(memory, sizeof(Ranks));
+}
+
+// One that fails waits for no rank that has work to do still.
+TEST(HealthJobLog, WhoFailsReportsSoon) {
+  const Folder folder;
+  JobLog first, second;
+  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  Assembled all;
+  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kErrorAtEnd, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.reports.size(), 1U);
 }
 
 TEST(HealthJobLog, FoldersThatCannotBeUsed) {
@@ -182,7 +344,7 @@ TEST(HealthJobLog, FoldersThatCannotBeUsed) {
   JobLog log;
   EXPECT_FALSE(log.join(folder.path + "/none", "launch 1", "0", 2));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), false, &all), JobLog::Outcome::kNoLog);
+  EXPECT_EQ(log.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kNoLog);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "health/report/job_log.h"
 #include "health/report/summary.h"
@@ -72,6 +73,13 @@ TEST(HealthSummary, RanksThatDidNotReportAreCounted) {
   EXPECT_EQ(first_line(sum_up({rank("0")}, 2, 0, 0)),
             "ucx-verity: 2 ranks on node3: 1.00 MiB verified, no damage found; 1 of 2 ranks did "
             "not report");
+}
+
+// They have printed reports of their own.
+TEST(HealthSummary, RanksThatCouldNotWriteAreNamedWithTheReason) {
+  EXPECT_EQ(first_line(sum_up({rank("0")}, 4, 4, 4, {.ranks = 2, .error = ENOSPC})),
+            "ucx-verity: 4 ranks on node3: 1.00 MiB verified, no damage found; 1 of 4 ranks did "
+            "not report; 2 of 4 ranks could not write to this report (No space left on device)");
 }
 
 // They may report by themselves, or have no part in it.
