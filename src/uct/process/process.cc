@@ -207,6 +207,7 @@ void Process::opened(link::Mode mode) noexcept {
 
 void Process::add_interface(uint64_t uid) noexcept {
   const std::lock_guard lock(mutex_);
+  ++open_;
   try {
     if (known_.interfaces.size() < kMostInterfaces)
       known_.interfaces.push_back(health::interface_text(uid));

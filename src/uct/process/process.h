@@ -112,6 +112,7 @@ class Process {
   bool started_ = false;
   bool finished_ = false;
   bool noticed_ = false;
+  int open_ = 0;        // interfaces for messages
   bool fails_ = false;  // it ends with an error: others may be killed for that
   std::atomic<bool> published_{false};
   bool counts_types_ = false;

@@ -92,6 +92,7 @@ void Process::closing(uint64_t uid) noexcept {
   closed_[closed_count_.fetch_add(1, std::memory_order_relaxed) % closed_.size()].store(
       uid, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
+  --open_;
   if (!known_.mpi_components.empty()) return;
   try {
     const std::vector<std::string> objects = health::loaded_objects();
@@ -125,7 +126,8 @@ void Process::finish_or_throw() {
   health::write_attestation(report, options().attest_file);
   health::Assembled all;
   using Exit = health::JobLog::Exit;
-  const Exit exit = fails_ ? Exit::kError : Exit::kSuccess;
+  const bool is_closed = known_.interfaces.size() != 0 && open_ == 0;
+  const Exit exit = !fails_ ? Exit::kSuccess : is_closed ? Exit::kErrorAtEnd : Exit::kError;
   const health::JobLog::Outcome outcome = job_.leave(report, exit, &all);
   if (outcome == health::JobLog::Outcome::kOthersLive) return;
   // Ranks in containers of their own, with folders of their own, do not find each other.

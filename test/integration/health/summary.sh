@@ -148,6 +148,11 @@ done
 job "$openmpi" 2 vposix,vself vanish fail
 one_line "a rank that fails reports at once: mpirun kills the others" '^ucx-verity: 2 ranks on alpha: .*; 1 of 2 ranks did not report$'
 clean
+for launcher in "$openmpi" ${mpich:+"$mpich"}; do
+  job "$launcher" 4 vposix,vself vanish fail all
+  one_line "$(flavour "$launcher"): ranks that all fail have one report" '^ucx-verity: 4 ranks on alpha: [0-9.]+ K?i?B verified, no damage found$'
+  clean
+done
 job "$openmpi" 1 vtcp,vself spawned
 is "spawned worlds report for themselves" "$(grep -c '^ucx-verity: 1 rank on alpha: ' "$tap_dir/job")" 3
 is "and leave nothing behind" "$(left_behind)" 0

@@ -6,6 +6,7 @@
  *                  little later
  *   vanish silent  no message at all
  *   vanish fail    rank 0 ends with an error, the others have work to do still
+ *   vanish fail all  all end with an error, one after the other
  *   vanish full FILE  rank 0 fills the file system of that file, which it makes, before the end
  *   vanish away FOLDER  all go to that folder and remove the launcher's variables, as programs that
  *                  start jobs of their own; then rank 0 gets another datatype than rank 1 sends
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   int rank, token = 0;
   const int silent = argc > 1 && strcmp(argv[1], "silent") == 0;
   const int fail = argc > 1 && strcmp(argv[1], "fail") == 0;
+  const int all_fail = fail && argc > 2;
   const int full = argc > 2 && strcmp(argv[1], "full") == 0;
   const int away = argc > 2 && strcmp(argv[1], "away") == 0;
   const int victim = argc > 1 && !silent && !fail && !full && !away ? atoi(argv[1]) : -1;
@@ -64,7 +66,8 @@ int main(int argc, char** argv) {
   MPI_Finalize();
   if (rank == victim) _exit(0);
   if (victim >= 0) usleep(300000);
-  if (fail && rank != 0) sleep(5);
+  if (all_fail) usleep((useconds_t)rank * 50000);
+  if (fail && !all_fail && rank != 0) sleep(5);
   if (rank == 0) printf("vanish done\n");
-  return fail && rank == 0;
+  return fail && (all_fail || rank == 0);
 }
