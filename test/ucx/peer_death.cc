@@ -12,6 +12,7 @@
 //   many calls
 //       of progress
 //   -w  with -x: and after so many milliseconds more without progress (default 0)
+//   -i  the survivor is the first process of a namespace, as in a container
 //   -c  the victim closes its endpoint first, with all received on both sides
 //   -f  so many messages, sent eagerly, are the victim's last ones; the survivor reads them when it
 //       has died
@@ -25,6 +26,7 @@
 // 'survivor: read N of N'. Exit
 // status: 0 it got one (or, without a handler, the survivor ended itself: 'survivor: ended with
 // status N'), 1 otherwise, 3 when it hangs.
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +48,7 @@ struct Arguments {
   bool handler = true;
   bool quiet = false;
   bool closes = false;
+  bool first = false;
   bool armed = false;
   bool stopped = false;
   unsigned requests = 0;
@@ -254,7 +257,7 @@ int judge(pid_t survivor, const Arguments& arguments) {
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
   int option;
-  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:r:acqz")) != -1) {
+  while ((option = getopt(argc, argv, "m:s:k:x:w:t:f:r:aciqz")) != -1) {
     switch (option) {
       case 'm': arguments.handler = std::string(optarg) != "none"; break;
       case 's': arguments.length = std::strtoul(optarg, nullptr, 0); break;
@@ -266,13 +269,15 @@ Arguments parse(int argc, char** argv) {
       case 'r': arguments.requests = static_cast<unsigned>(std::atoi(optarg)); break;
       case 'a': arguments.armed = true; break;
       case 'c': arguments.closes = true; break;
+      case 'i': arguments.first = true; break;
       case 'q': arguments.quiet = true; break;
       case 'z': arguments.stopped = true; break;
       default:
         std::fprintf(
             stderr,
             "usage: peer_death [-m peer|none] [-s bytes] [-k turns] "
-            "[-x calls] [-w ms] [-t seconds] [-f messages] [-r requests] [-a] [-c] [-q] [-z]\n");
+            "[-x calls] [-w ms] [-t seconds] [-f messages] [-r requests] [-a] [-c] [-i] [-q] "
+            "[-z]\n");
         std::exit(2);
     }
   }
@@ -281,6 +286,10 @@ Arguments parse(int argc, char** argv) {
 
 int run(const Arguments& arguments) {
   pid_t pids[2];
+  if (arguments.first && unshare(CLONE_NEWPID) != 0) {
+    std::perror("unshare");
+    return 2;
+  }
   start_pair([&](Channel& channel, int role) { return run_side(channel, role, arguments); }, pids);
   int status;
   waitpid(pids[1], &status, 0);

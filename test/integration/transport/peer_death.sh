@@ -27,6 +27,14 @@ for arguments in "" "-q"; do
   contains "no error handler ($arguments): the survivor ends itself" "$outcome" '^survivor: ended with status (134|1[0-9][0-9])'
   is "no error handler ($arguments): with one line" "$(grep -c '^ucx-verity: .*aborting' <<< "$outcome")" 1
 done
+# The first process of a container, which no signal of its own ends.
+if unshare --pid --fork true 2> /dev/null; then
+  outcome=$(death vtcp -m none -t 20 -i)
+  contains "no error handler, in a container: the survivor ends itself" "$outcome" '^survivor: ended with status 134'
+  lacks "no error handler, in a container: with that line alone" "$outcome" 'backtrace|Caught signal'
+else
+  skip "no error handler, in a container" "no right to make a namespace for processes"
+fi
 # A link that neither side ever used: its end loses nothing, unless a message waits by then. In mode off every end is
 # UCX's own matter.
 for arguments in "vtcp -k 0" "vtcp -k 0 -s 200000" "vftcp -k 0"; do
