@@ -42,6 +42,20 @@ bool is_compressed(int file) {
                      [&](std::string_view mark) { return start.starts_with(mark); });
 }
 
+// 0: of none that has a size.
+off_t size_of(int file) {
+  struct stat info {};
+  return fstat(file, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
+}
+
+// A sparse file may be longer than anything could be read in time. What is appended beyond `size`
+// meanwhile is read.
+void skip_hole(int file, off_t size) {
+  const off_t here = lseek(file, 0, SEEK_CUR);
+  if (here >= 0 && here < size && lseek(file, here, SEEK_DATA) < 0 && errno == ENXIO)
+    (void)lseek(file, size, SEEK_SET);
+}
+
 struct Options {
   std::vector<std::string> paths;
   std::string html;
@@ -102,6 +116,7 @@ class Reading {
     std::array<char, 1 << 16> buffer;
     std::string line;
     bool skipping = false;
+    const off_t size = size_of(file);
     ssize_t n;
     while ((n = ::read(file, buffer.data(), buffer.size())) > 0 || (n < 0 && errno == EINTR)) {
       for (ssize_t at = 0; at < n;) {
@@ -110,7 +125,11 @@ class Reading {
         const ssize_t stop = end != nullptr ? end - buffer.data() : n;
         if (!skipping) line.append(buffer.data() + at, static_cast<std::size_t>(stop - at));
         skipping = skipping || line.size() > kLongestLine;
-        if (end != nullptr) take_line(line, skipping);
+        if (end != nullptr) {
+          take_line(line, skipping);
+        } else if (skipping) {
+          skip_hole(file, size);
+        }
         at = stop + 1;
       }
     }
@@ -144,9 +163,15 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 bool read_topology(const std::string& path, Topology* topology) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const std::string problem = file.bad() || !file ? std::strerror(errno) : topology->parse(text);
+  std::string text;
+  std::string part(std::size_t{1} << 16, '\0');
+  while (text.size() <= kMost && (file.read(part.data(), part.size()), file.gcount() > 0))
+    text.append(part, 0, static_cast<std::size_t>(file.gcount()));
+  const std::string problem = text.size() > kMost         ? "it is longer than 64 MiB"
+                              : file.bad() || !file.eof() ? std::strerror(errno)
+                                                          : topology->parse(text);
   if (!problem.empty())
     std::fprintf(stderr, "ucx-verity report: --topology %s: %s\n", printable(path, 4096).c_str(),
                  printable(problem, 400).c_str());

@@ -143,6 +143,20 @@ is "a folder with a pipe, a link to a device, noise and a line cut off: status 2
 contains "what is no JSON is counted" "$(cat "$tap_dir/report")" 'lines? of no JSON'
 contains "and what would help is said" "$(cat "$tap_dir/complaint")" 'UCX_VERITY_FAULT_LOG'
 
+# A sparse file, too long to be read.
+records > "$tap_dir/sparse"
+if truncate -s 1T "$tap_dir/sparse" 2> /dev/null; then
+  { echo; records; } >> "$tap_dir/sparse"
+  within 20 "$build/ucx-verity" report --injected "$tap_dir/sparse" > "$tap_dir/report"
+  is "what lies before and behind a terabyte of holes is read: status 1" "$?" 1
+  contains "all of it" "$(cat "$tap_dir/report")" "^ucx-verity report: $((2 * $(faults))) faults of machines"
+  report --topology "$tap_dir/sparse" "$tap_dir"/records.* > /dev/null
+  contains "no topology is that long" "$(cat "$tap_dir/complaint")" '^ucx-verity report: --topology .*/sparse: it is longer than 64 MiB$'
+else
+  skip "a sparse file, too long to be read" "the file system has none of that length"
+fi
+rm -f "$tap_dir/sparse"
+
 mkdir "$tap_dir/rotated"
 records > "$tap_dir/rotated/1.jsonl"
 gzip < "$tap_dir/rotated/1.jsonl" > "$tap_dir/rotated/1.jsonl.2.gz"
