@@ -46,6 +46,7 @@ class Gathering {
   Gathering(Ledger& ledger, std::uint64_t take_before_ns)
       : ledger_(ledger), take_before_ns_(take_before_ns) {
     if (ledger.boot != boot_) of_before_ = totals_of(ledger);
+    find_read_only();
   }
 
   void read(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
@@ -93,12 +94,12 @@ class Gathering {
 
  private:
   void add(const std::shared_ptr<health::Directory>& directory, health::HealthFile file) {
-    const std::string path = directory->path() + "/" + file.name;
-    if (ledger_.taken.contains(path)) {
-      // A run that was cut wrote the ledger and did not come to remove this one.
-      remove_later(directory, path, std::move(file));
+    if (const std::string taken = taken_as(*directory, file.name); !taken.empty()) {
+      // A run that was cut wrote the ledger and did not come to remove this one, or none may.
+      remove_later(directory, taken, std::move(file));
       return;
     }
+    const std::string path = directory->path() + "/" + file.name;
     if (!file.problem.empty()) {
       if (!directory->has(file.name)) return;
       ++result.unreadable;
@@ -163,6 +164,29 @@ class Gathering {
     std::stable_partition(result.doubted.begin(), result.doubted.end(),
                           [](const Doubted& d) { return d.faults; });
   }
+  // Under which name the ledger has a file that was taken; empty: under none.
+  [[nodiscard]] std::string taken_as(const health::Directory& directory,
+                                     const std::string& name) const {
+    const std::string path = directory.path() + "/" + name;
+    if (ledger_.taken.contains(path)) return path;
+    const auto [first, last] = read_only_.equal_range(directory.place());
+    for (auto folder = first; folder != last; ++folder) {
+      const std::string other = folder->second + "/" + name;
+      if (ledger_.taken.contains(other)) return other;
+    }
+    return {};
+  }
+  // What is taken stays in folders that are read-only, which may have other names the next time:
+  // links, other places where they are mounted.
+  void find_read_only() {
+    std::set<std::string> folders;
+    for (const std::string& path : ledger_.taken) folders.insert(path.substr(0, path.rfind('/')));
+    for (const std::string& path : folders) {
+      health::Directory directory;
+      if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0 && directory.open(path).empty())
+        read_only_.emplace(directory.place(), path);
+    }
+  }
   void remove_later(const std::shared_ptr<health::Directory>& directory, const std::string& path,
                     health::HealthFile file) {
     still_there_.insert(path);
@@ -192,6 +216,7 @@ class Gathering {
   Totals live_;
   Totals of_before_;  // the machine's last start
   std::set<Identity> processes_;
+  std::multimap<std::pair<dev_t, ino_t>, std::string> read_only_;  // folders in the ledger
   std::set<std::string> still_there_;
   std::map<std::string, std::size_t> failed_;  // files that could not be read, by folder
 };

@@ -187,6 +187,19 @@ ln -s "$tap_dir/root" "$tap_dir/link"
 contains "a folder that is named twice" "$(check --directory "$tap_dir/root/" --directory "$tap_dir/link")" '^UCX-VERITY CRITICAL: 60 faults '
 is "nor does it grow the counters" "$("$tool" export --ledger "$tap_dir/ledger" --keep 0 --directory "$tap_dir/root" --directory "$tap_dir/root/" \
   | sed -n 's/^ucx_verity_faults_payload_total{transport="vrc_mlx5",device="mlx5_0:1"} //p')" 60
+fresh; place root 2-guilty.health faults=20
+
+# Nor does one that is read-only, where files stay when they are counted, and that has another name in the next run.
+# shellcheck disable=SC2016 # for the inner shell
+if unshare -m true 2> /dev/null; then
+  output=$(unshare -m bash -c 'mkdir "$1/first" "$1/second" && for name in first second; do
+      mount --bind "$1/root" "$1/$name" && mount -o remount,bind,ro "$1/$name" || exit; done; ln -s first "$1/third"
+    for name in first second third second; do "$2" export --ledger "$1/ledger2" --keep 0 --directory "$1/$name"; done' - "$tap_dir" "$tool" 2>&1)
+  is "nor by other names of a read-only folder" \
+    "$(sed -n 's/^ucx_verity_faults_payload_total{transport="vrc_mlx5",device="mlx5_0:1"} //p' <<< "$output" | xargs)" "60 60 60 60"
+else
+  skip "nor by other names of a read-only folder" "no mount namespaces here"
+fi
 
 # Who makes a folder of another one's name.
 # shellcheck disable=SC2016 # for the inner shell
