@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/report/records.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "health/faults/fault_record.h"
@@ -111,15 +112,27 @@ void read_event(const Json& json, const std::string& event, EvidenceBuilder& bui
   builder.add(fault);
 }
 
+// The last record of a line in which a full disk has cut off others. Within a text the quotes would
+// be escaped.
+std::string_view behind_cut(std::string_view line) {
+  std::size_t at = 0;
+  for (const std::string_view start : {"{\"event\":", "{\"schema\":"}) {
+    const std::size_t last = line.rfind(start);
+    if (last != std::string_view::npos) at = std::max(at, last);
+  }
+  return at != 0 ? line.substr(at) : std::string_view();
+}
+
 }  // namespace
 
 void read_line(std::string_view line, EvidenceBuilder& builder, LineCounts& counts) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  const Json json = Json::parse(line, nullptr, false);
+  Json json = Json::parse(line, nullptr, false);
   if (json.is_discarded()) {
     ++counts.broken;
-    return;
+    json = Json::parse(behind_cut(line), nullptr, false);
   }
+  if (json.is_discarded()) return;
   if (!json.is_object()) {
     ++counts.foreign;
     return;

@@ -53,6 +53,25 @@ TEST_F(Lines, ARecordIsReadBack) {
   EXPECT_EQ(e.ways.at({"n1", "n2", "vtcp/eth0"}).faults, 1u);
 }
 
+// Another process appends to a file in which a full disk has cut off a record.
+TEST_F(Lines, ARecordBehindOneThatWasCutOffIsRead) {
+  health::Report report;
+  report.who = {.host = "n1", .program = "p", .pid = 1, .rank = "0"};
+  const std::string fault = health::render_json(record());
+  const std::string attestation = health::render_json(report);
+  for (const std::string& cut : {fault, attestation}) {
+    for (const std::size_t size : {1U, 30U, 200U}) {
+      read(cut.substr(0, size) + fault);
+      read(cut.substr(0, size) + cut.substr(0, 40) + attestation);
+    }
+  }
+  EXPECT_EQ(counts.faults, 6u);
+  EXPECT_EQ(counts.attestations, 6u);
+  EXPECT_EQ(counts.broken, 12u);
+  read(fault.substr(0, 40) + fault.substr(0, 60));
+  EXPECT_EQ(counts.broken, 13u);
+}
+
 TEST_F(Lines, FaultsOfJobs) {
   health::FaultRecord r = record();
   read(health::render_json(r));
