@@ -152,7 +152,8 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
            .nonce = random_number(),
            .rank = rank};
   const std::string record = begin_record(self_);
-  error_ = reserve(ranks) ? append(record) : ENOSPC;
+  error_ = reserve(ranks);
+  if (error_ == 0) error_ = append(record);
   if (error_ == 0) {
     begin_ = lseek(fd_, 0, SEEK_CUR) - static_cast<off_t>(record.size());
     lock(record.size());
@@ -167,17 +168,17 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
 
 // The space of all accounts is taken now: in a full file system the last process could not append
 // its own, and those of the processes that have ended would never be printed. They share it, so
-// that a long account may be as others are short. False: there is none.
-bool JobLog::reserve(unsigned ranks) const noexcept {
+// that a long account may be as others are short. Returns an errno where there is none.
+int JobLog::reserve(unsigned ranks) const noexcept {
   constexpr off_t kOfOne = 4096;
   struct stat info;
-  if (fstat(fd_, &info) != 0) return false;
+  if (fstat(fd_, &info) != 0) return errno;
   const off_t wanted = kOfOne * static_cast<off_t>(std::max(ranks, 1U));
-  if (!within_limit(static_cast<std::uint64_t>(info.st_size + wanted))) return true;  // SIGXFSZ
+  if (!within_limit(static_cast<std::uint64_t>(info.st_size + wanted))) return 0;  // SIGXFSZ
   int rc;
   do rc = fallocate(fd_, FALLOC_FL_KEEP_SIZE, info.st_size, wanted);
   while (rc != 0 && errno == EINTR);
-  return rc == 0 || (errno != ENOSPC && errno != EDQUOT);  // where none can be taken: without
+  return rc != 0 && (errno == ENOSPC || errno == EDQUOT) ? errno : 0;  // else it goes without
 }
 
 // In one write, which other processes' do not divide. Returns an errno.

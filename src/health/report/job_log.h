@@ -116,7 +116,7 @@ class JobLog {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
-  [[nodiscard]] bool reserve(unsigned ranks) const noexcept;
+  [[nodiscard]] int reserve(unsigned ranks) const noexcept;
   [[nodiscard]] int append(const std::string& record) noexcept;
   void lock(std::size_t size) noexcept;
   [[nodiscard]] bool is_ours() const noexcept;
