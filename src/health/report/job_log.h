@@ -6,14 +6,15 @@
 // Each process appends a record when it begins and one when it ends; appended records have one
 // order for all. A process that ends reads the records before its own last one: if all other
 // processes there have ended, or are dead, it is the last one, and it alone. No process waits for
-// another one, and what jobs leave behind that were killed is removed with the old health files.
+// another one but as below, and what killed jobs leave behind is removed with old health files.
 //
 // A launcher that sees a process fail kills the others. So the first process that fails reports the
 // records so far, as no other process may get to do so later. Where all of them end about now, as
 // after MPI_Finalize, those that fail stay until the last one has come, but for a second at most.
 //
 // A process that cannot append its last record, as there is no room, prints its own report, and
-// leaves the reason in the record of its beginning.
+// leaves the reason in the record of its beginning. Such processes look at the file one after the
+// other, and the others wait for one that does so, as such an end has no place in the order.
 //
 //   +----------------+---------------+---------------+-------------+----
 //   | begin, rank 0  | begin, rank 1 | end, rank 1   | end, rank 0 | ...
