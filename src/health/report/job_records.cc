@@ -60,7 +60,8 @@ class Writer {
   std::string bytes_;
 };
 
-// Whatever is there: what is beyond the end reads as nothing, and is remembered.
+// Whatever is there: what is beyond the end reads as nothing, and is remembered. Texts go to
+// terminals.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
@@ -78,6 +79,8 @@ class Reader {
     if (!good_) return {};
     std::string value(reinterpret_cast<const char*>(left_.data()), size);
     left_ = left_.subspan(size);
+    std::replace_if(
+        value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     return value;
   }
   [[nodiscard]] std::size_t items() {
