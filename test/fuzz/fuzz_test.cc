@@ -96,6 +96,11 @@ TEST(Fuzz, Hub) {
   run_random(hub_target, 2000);
 }
 
+TEST(Fuzz, Job) {
+  replay(job_target, "job");
+  run_random(job_target, 200);
+}
+
 // Lines that are nearly right.
 void policy_formed(const uint8_t* data, size_t size) {
   Input input(data, size);

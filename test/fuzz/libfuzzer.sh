@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # libFuzzer on everything that reads received bytes, with what sanitizers the build has. VERITY_FUZZ_TOTAL: seconds in all, split
-# over the targets (default 30), three tenths for the link, two for remote memory access; as many run at a time as there are
+# over the targets (default 32), three shares for the link, two for remote memory access; as many run at a time as there are
 # processors. What breaks a target is kept in the build tree and shown in base64.
 . "${abs_top_srcdir:?}/test/tap.sh"
 
-targets=(hub rma compact health policy report shapes signature trailer wire)
-share=$((${VERITY_FUZZ_TOTAL:-30} / 13))
-declare -A seconds=([hub]=$((3 * share)) [rma]=$((2 * share)) [compact]=$share [health]=$share [policy]=$share [report]=$share [shapes]=$share [signature]=$share [trailer]=$share [wire]=$share)
+targets=(hub rma autolink compact health job policy report shapes signature trailer validate wire)
+declare -A shares=([hub]=3 [rma]=2)
+share=$((${VERITY_FUZZ_TOTAL:-32} / 16))
+declare -A seconds
+for target in "${targets[@]}"; do seconds[$target]=$((share * ${shares[$target]:-1})); done
 cd "${abs_top_builddir:?}" || exit 1
 [ -x "./fuzz_${targets[0]}" ] || skip_all 'no libFuzzer programs: configure with --enable-fuzzers and clang'
 

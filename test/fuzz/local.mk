@@ -13,6 +13,7 @@ libfuzz_targets_la_SOURCES = \
 	test/fuzz/hostile_frames.cc \
 	test/fuzz/hostile_frames.h \
 	test/fuzz/hub_target.cc \
+	test/fuzz/job_target.cc \
 	test/fuzz/policy_target.cc \
 	test/fuzz/report_target.cc \
 	test/fuzz/rma_target.cc \
@@ -41,7 +42,7 @@ verity_fuzz_SOURCES = \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_policy fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
+noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_job fuzz_policy fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
 endif
 fuzz_autolink_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=autolink_target
 fuzz_autolink_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -63,6 +64,10 @@ fuzz_hub_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=hub_target
 fuzz_hub_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_hub_LDADD = $(fuzz_libraries)
 fuzz_hub_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_job_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=job_target
+fuzz_job_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_job_LDADD = $(fuzz_libraries)
+fuzz_job_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_policy_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=policy_target
 fuzz_policy_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_policy_LDADD = $(fuzz_libraries)
