@@ -52,12 +52,13 @@ class SequenceCheck {
   static constexpr size_t kMostFormer = 64;
 
   [[nodiscard]] bool follows(const Stamp& stamp, WorkerHistory history) noexcept;
-  [[nodiscard]] bool changes(const Stamp& stamp) noexcept;
+  [[nodiscard]] uint32_t take_former(uint64_t uid) noexcept;
   void keep_former(const Numbering& numbering) noexcept;
 
   uint64_t uid_ = 0;
   uint32_t next_ = 0;       // sequence expected next, of this numbering
   uint32_t unstamped_ = 0;  // messages without a stamp since the last one with it
+  uint32_t unclaimed_ = 0;  // ... before, that are not known to be of the numbering at that time
   bool numbered_ = false;   // a numbering was seen
   bool complete_ = false;   // ... and nothing of it is missing
   bool has_gap_ = false;
@@ -72,26 +73,31 @@ inline void SequenceCheck::keep_former(const Numbering& numbering) noexcept {
   }
 }
 
-// To another numbering: whether that may begin, or go on, with this stamp. Of the messages without
-// one since the last those are taken to be the other's that its number leaves out.
-inline bool SequenceCheck::changes(const Stamp& stamp) noexcept {
+// What a numbering that is not the last one expects next. One that was not seen may have begun with
+// messages that had no stamp.
+inline uint32_t SequenceCheck::take_former(uint64_t uid) noexcept {
   const auto known =
       std::find_if(former_.begin(), former_.end(),
-                   [&stamp](const Numbering& numbering) { return numbering.uid == stamp.uid; });
-  const bool is_new = known == former_.end();
-  const uint32_t left_out = stamp.sequence - (is_new ? 0 : known->next);
-  const bool fits = left_out <= unstamped_;
-  if (!is_new) former_.erase(known);
-  keep_former({uid_, next_ - (fits ? left_out : 0)});
-  return fits;
+                   [uid](const Numbering& numbering) { return numbering.uid == uid; });
+  if (known == former_.end()) return 0;
+  const uint32_t next = known->next;
+  former_.erase(known);
+  return next;
 }
 
-// The first messages of a numbering may have had no stamp; the last ones of the numbering before
-// may have bypassed the plugin, if any message of the worker did. The same holds for a tag that was
-// evicted.
+// Messages without a stamp may be any numbering's: those that the stamp's own leaves out are taken
+// to be its, the others remain unclaimed. Since the last stamp of a numbering that goes on only the
+// latest ones can be its. The last ones of another numbering may have bypassed the plugin, if any
+// message of the worker did. The same holds for a tag that was evicted.
 inline bool SequenceCheck::follows(const Stamp& stamp, WorkerHistory history) noexcept {
-  if (numbered_ && uid_ != stamp.uid) return changes(stamp) && !history.bypassed;
-  return stamp.sequence == next_ || (!numbered_ && history.evicted && !history.bypassed);
+  const bool goes_on = !numbered_ || uid_ == stamp.uid;
+  if (goes_on && stamp.sequence == next_) return true;
+  const uint32_t last = next_ - unstamped_;
+  const uint32_t left_out = stamp.sequence - (goes_on ? last : take_former(stamp.uid));
+  if (!goes_on) keep_former({uid_, last});
+  const bool fits = left_out <= unstamped_ + (goes_on ? 0 : unclaimed_);
+  if (fits) unclaimed_ += unstamped_ - left_out;
+  return (fits || (!numbered_ && history.evicted)) && !history.bypassed;
 }
 
 inline bool SequenceCheck::advance(const Stamp* stamp, WorkerHistory history) noexcept {

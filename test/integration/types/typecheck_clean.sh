@@ -66,6 +66,8 @@ for launcher in $openmpi $mpich; do
     is "$mpi: file views: all checked" "$(grep -c '0 mismatched; 0 not checked' "$tap_dir/job")" 2
   clean "$mpi" "$launcher" 4 vposix,vself '^reused messages 90$' reused
   contains "$mpi: numbers of communicators are used again: all is checked" "$(cat "$tap_dir/job")" ' of 90 messages checked, 0 mismatched; 0 not'
+  clean "$mpi" "$launcher" 4 vposix,vself '^reused messages 90$' reused made
+  is "$mpi: beside messages of MPI's own: all is checked" "$(grep -c ' messages checked, 0 mismatched; 0 not' "$tap_dir/job")" 4
   clean "$mpi" "$launcher" 4 vposix,vself '^halves (rounds 300 wrong 0|not tested: no threads)$' halves
   clean "$mpi" "$launcher" 4 vposix,vself '^two groups messages 40$' two_groups right
   is "$mpi: messages between two groups: all is checked" "$(grep -c ' of 20 messages checked, 0 mismatched; 0 not' "$tap_dir/job")" 2

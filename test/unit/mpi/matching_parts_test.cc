@@ -56,6 +56,42 @@ TEST(MpiSequenceCheck, AnotherNumberingMayHaveBegunWithoutStamps) {
   }
 }
 
+// As where ranks of changing communicators make further ones: what MPI sends for that has no stamp.
+TEST(MpiSequenceCheck, TheFirstNumberingMayFollowMessagesOfOthers) {
+  for (const bool bypassed : {false, true}) {
+    SequenceCheck check;
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(check.advance(nullptr, kNothing)) << "2 are of 8";
+    const Stamp first{7, 1}, other{8, 2}, further{9, 1};
+    EXPECT_EQ(check.advance(&first, {bypassed, false}), !bypassed);
+    EXPECT_EQ(check.advance(&other, kNothing), !bypassed);
+    EXPECT_FALSE(check.advance(&further, kNothing)) << "its first one is missing";
+  }
+  SequenceCheck check;
+  EXPECT_FALSE(check.advance(nullptr, kNothing));
+  const Stamp later{7, 2};
+  EXPECT_FALSE(check.advance(&later, kNothing)) << "one is missing";
+}
+
+TEST(MpiSequenceCheck, MessagesWithoutStampMayBeOfAThirdNumbering) {
+  SequenceCheck check;
+  const Stamp first{7, 0}, other{8, 0}, again{7, 1}, third{9, 1}, next{9, 3};
+  EXPECT_TRUE(check.advance(&first, kNothing));
+  EXPECT_FALSE(check.advance(nullptr, kNothing)) << "of 9";
+  EXPECT_TRUE(check.advance(&other, kNothing));
+  EXPECT_TRUE(check.advance(&again, kNothing));
+  EXPECT_TRUE(check.advance(&third, kNothing));
+  EXPECT_FALSE(check.advance(&next, kNothing)) << "one is missing";
+}
+
+TEST(MpiSequenceCheck, ANumberingGoesOnAfterMessagesOfOthers) {
+  SequenceCheck check;
+  const Stamp first{7, 0}, again{7, 1}, next{7, 3};
+  EXPECT_TRUE(check.advance(&first, kNothing));
+  EXPECT_FALSE(check.advance(nullptr, kNothing));
+  EXPECT_TRUE(check.advance(&again, kNothing));
+  EXPECT_FALSE(check.advance(&next, kNothing)) << "the one without is older";
+}
+
 // As with communicators that have the number of one that was freed, but other ranks.
 TEST(MpiSequenceCheck, NumberingsTakeTurns) {
   SequenceCheck check;
