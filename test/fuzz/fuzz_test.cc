@@ -159,6 +159,11 @@ TEST(Fuzz, Report) {
   run_random(report_formed, 600);
 }
 
+TEST(Fuzz, Text) {
+  replay(text_target, "text");
+  run_random(text_target, 60);
+}
+
 TEST(Fuzz, Shapes) {
   replay(shapes_target, "shapes");
   run_random(shapes_target, 4000);

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # libFuzzer on everything that reads received bytes, with what sanitizers the build has. VERITY_FUZZ_TOTAL: seconds in all, split
-# over the targets (default 32), three shares for the link, two for remote memory access; as many run at a time as there are
+# over the targets (default 34), three shares for the link, two for remote memory access; as many run at a time as there are
 # processors. What breaks a target is kept in the build tree and shown in base64.
 . "${abs_top_srcdir:?}/test/tap.sh"
 
-targets=(hub rma autolink compact health job policy report shapes signature trailer validate wire)
+targets=(hub rma autolink compact health job policy report shapes signature text trailer validate wire)
 declare -A shares=([hub]=3 [rma]=2)
-share=$((${VERITY_FUZZ_TOTAL:-32} / 16))
+share=$((${VERITY_FUZZ_TOTAL:-34} / 17))
 declare -A seconds
 for target in "${targets[@]}"; do seconds[$target]=$((share * ${shares[$target]:-1})); done
 cd "${abs_top_builddir:?}" || exit 1

@@ -22,13 +22,14 @@ libfuzz_targets_la_SOURCES = \
 	test/fuzz/shapes_target.cc \
 	test/fuzz/signature_target.cc \
 	test/fuzz/targets.h \
+	test/fuzz/text_target.cc \
 	test/fuzz/trailer_target.cc \
 	test/fuzz/validate_target.cc \
 	test/fuzz/wire_target.cc \
 	test/mpi/libraries/autolink_node.h \
 	test/mpi/libraries/autolink_node_automap.h
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(XXHASH_CFLAGS)
-fuzz_libraries = libfuzz_targets.la libverity_tools.la libverity_libraries.la libverity_policy.la libverity_core.la \
+fuzz_libraries = libfuzz_targets.la libverity_automap.la libverity_datatypes.la libverity_tools.la libverity_libraries.la libverity_policy.la libverity_core.la \
 	libverity_normalize.la libverity_signature.la
 
 if GTEST
@@ -42,7 +43,7 @@ verity_fuzz_SOURCES = \
 	test/sim/rng.h
 
 if FUZZERS
-noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_job fuzz_policy fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_trailer fuzz_wire
+noinst_PROGRAMS += fuzz_autolink fuzz_validate fuzz_compact fuzz_health fuzz_hub fuzz_job fuzz_policy fuzz_report fuzz_rma fuzz_shapes fuzz_signature fuzz_text fuzz_trailer fuzz_wire
 endif
 fuzz_autolink_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=autolink_target
 fuzz_autolink_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
@@ -88,6 +89,10 @@ fuzz_signature_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=signature_target
 fuzz_signature_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_signature_LDADD = $(fuzz_libraries)
 fuzz_signature_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
+fuzz_text_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=text_target
+fuzz_text_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+fuzz_text_LDADD = $(fuzz_libraries)
+fuzz_text_SOURCES = test/fuzz/entry.cc test/fuzz/targets.h
 fuzz_trailer_CPPFLAGS = $(fuzz_cppflags) -DVERITY_FUZZ_TARGET=trailer_target
 fuzz_trailer_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 fuzz_trailer_LDADD = $(fuzz_libraries)

@@ -33,6 +33,8 @@ void signature_target(const uint8_t* data, size_t size);
 void trailer_target(const uint8_t* data, size_t size);
 // A health file of any bytes.
 void health_target(const uint8_t* data, size_t size);
+// What people and programs write for the tools: topologies, ledgers, datatypes, directives.
+void text_target(const uint8_t* data, size_t size);
 // The file of a job's processes, of any bytes, and the report of it.
 void job_target(const uint8_t* data, size_t size);
 
