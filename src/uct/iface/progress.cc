@@ -154,13 +154,13 @@ ucs_status_t VerityIface::arm(unsigned events) noexcept {
 
 // --- while the worker is idle ---
 
-// All that is there, as no peer is answered before: see LinkPort::must_read_on(). But from one that
-// goes on sending not for ever. True: something came.
+// Of tcp all that is there, as no peer is answered before: see LinkPort::must_read_on(). But from
+// one that goes on sending not for ever. True: something came.
 bool VerityIface::read_all() noexcept {
-  constexpr unsigned kReads = 16;
+  const unsigned most = core_.is_tcp ? 16 : 1;
   unsigned reads = 0;
   bool more = true;
-  while (more && reads < kReads && delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
+  while (more && reads < most && delivery_.deferred().bytes() < core_.config.out_of_order_limit) {
     delivery_.without_upcalls([&] { more = progress_lower() != 0; });
     ++reads;
   }
