@@ -57,19 +57,24 @@ TEST(MpiSequenceCheck, AnotherNumberingMayHaveBegunWithoutStamps) {
 }
 
 // As where ranks of changing communicators make further ones: what MPI sends for that has no stamp.
+// Perhaps nothing bypassed the plugin, and other tags go on.
 TEST(MpiSequenceCheck, TheFirstNumberingMayFollowMessagesOfOthers) {
-  for (const bool bypassed : {false, true}) {
-    SequenceCheck check;
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(check.advance(nullptr, kNothing)) << "2 are of 8";
-    const Stamp first{7, 1}, other{8, 2}, further{9, 1};
-    EXPECT_EQ(check.advance(&first, {bypassed, false}), !bypassed);
-    EXPECT_EQ(check.advance(&other, kNothing), !bypassed);
-    EXPECT_FALSE(check.advance(&further, kNothing)) << "its first one is missing";
-  }
   SequenceCheck check;
-  EXPECT_FALSE(check.advance(nullptr, kNothing));
-  const Stamp later{7, 2};
-  EXPECT_FALSE(check.advance(&later, kNothing)) << "one is missing";
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(check.advance(nullptr, kNothing)) << "2 are of 8";
+  const Stamp first{7, 1}, other{8, 2}, further{9, 1};
+  EXPECT_FALSE(check.advance(&first, kNothing));
+  EXPECT_FALSE(check.advance(&other, kNothing));
+  EXPECT_FALSE(check.is_next({8, 3}));
+  EXPECT_FALSE(check.has_gap());
+  EXPECT_FALSE(check.advance(&further, kNothing)) << "its first one is missing";
+  EXPECT_TRUE(check.has_gap());
+  for (const bool bypassed : {false, true}) {
+    SequenceCheck later;
+    EXPECT_FALSE(later.advance(nullptr, kNothing));
+    const Stamp second{7, bypassed ? 0u : 2u};
+    EXPECT_FALSE(later.advance(&second, {bypassed, false}));
+    EXPECT_TRUE(later.has_gap());
+  }
 }
 
 TEST(MpiSequenceCheck, MessagesWithoutStampMayBeOfAThirdNumbering) {
@@ -78,9 +83,22 @@ TEST(MpiSequenceCheck, MessagesWithoutStampMayBeOfAThirdNumbering) {
   EXPECT_TRUE(check.advance(&first, kNothing));
   EXPECT_FALSE(check.advance(nullptr, kNothing)) << "of 9";
   EXPECT_TRUE(check.advance(&other, kNothing));
-  EXPECT_TRUE(check.advance(&again, kNothing));
-  EXPECT_TRUE(check.advance(&third, kNothing));
+  EXPECT_FALSE(check.advance(&again, kNothing)) << "it seemed to be of 7";
+  EXPECT_FALSE(check.advance(&third, kNothing));
+  EXPECT_FALSE(check.has_gap());
   EXPECT_FALSE(check.advance(&next, kNothing)) << "one is missing";
+  EXPECT_TRUE(check.has_gap());
+}
+
+// The one without a stamp came long before: perhaps the first one of 9 bypassed the plugin.
+TEST(MpiSequenceCheck, AnOldMessageWithoutStampMakesNothingCertain) {
+  SequenceCheck check;
+  const Stamp first{7, 0}, other{8, 0}, third{9, 1};
+  EXPECT_TRUE(check.advance(&first, kNothing));
+  EXPECT_FALSE(check.advance(nullptr, kNothing));
+  EXPECT_TRUE(check.advance(&other, kNothing));
+  EXPECT_FALSE(check.advance(&third, kNothing));
+  EXPECT_FALSE(check.has_gap());
 }
 
 TEST(MpiSequenceCheck, ANumberingGoesOnAfterMessagesOfOthers) {
@@ -88,8 +106,10 @@ TEST(MpiSequenceCheck, ANumberingGoesOnAfterMessagesOfOthers) {
   const Stamp first{7, 0}, again{7, 1}, next{7, 3};
   EXPECT_TRUE(check.advance(&first, kNothing));
   EXPECT_FALSE(check.advance(nullptr, kNothing));
-  EXPECT_TRUE(check.advance(&again, kNothing));
+  EXPECT_FALSE(check.advance(&again, kNothing));
+  EXPECT_FALSE(check.has_gap());
   EXPECT_FALSE(check.advance(&next, kNothing)) << "the one without is older";
+  EXPECT_TRUE(check.has_gap());
 }
 
 // As with communicators that have the number of one that was freed, but other ranks.
@@ -135,6 +155,7 @@ TEST(MpiSequenceCheck, ManyNumberingsTakeTurns) {
   const Stamp one_more{kSenders + 1, 0}, forgotten{1, 3};
   EXPECT_TRUE(check.advance(&one_more, kNothing));
   EXPECT_FALSE(check.advance(&forgotten, kNothing)) << "its number is not known any more";
+  EXPECT_FALSE(check.has_gap());
 }
 
 TEST(MpiSequenceCheck, AnEarlierNumberingGoesOnWhereNothingBypassed) {
@@ -153,6 +174,12 @@ TEST(MpiSequenceCheck, ANumberingBeginsInItsMiddleOnlyAfterAnEviction) {
   EXPECT_FALSE(SequenceCheck().advance(&stamp, kNothing));
   EXPECT_TRUE(SequenceCheck().advance(&stamp, {.bypassed = false, .evicted = true}));
   EXPECT_FALSE(SequenceCheck().advance(&stamp, {.bypassed = true, .evicted = true}));
+  SequenceCheck check;
+  const WorkerHistory evicted{.bypassed = false, .evicted = true};
+  const Stamp other{8, 5};
+  EXPECT_TRUE(check.advance(&stamp, evicted));
+  EXPECT_FALSE(check.advance(&other, evicted)) << "a second one";
+  EXPECT_FALSE(check.has_gap());
 }
 
 TEST(MpiTagStream, CompletedReceivesAreInTheOrderOfPosting) {
