@@ -259,18 +259,20 @@ std::optional<Assembled> JobLog::look_on(bool stays, const std::string& unwritte
 
 JobLog::Outcome JobLog::leave_or_throw(const Report& report, Exit exit, Assembled* all_p) {
   if (!is_ours() && !reopen()) return Outcome::kNoLog;
-  const std::string record = end_record(self_, report, exit != Exit::kSuccess);
+  const bool stays = exit == Exit::kErrorAtEnd;
+  const std::string record = end_record(self_, report, exit != Exit::kSuccess, stays);
   (void)lock_gate(fd_, F_UNLCK);
   error_ = append(record);
   const bool appended = error_ == 0;
   await_turn(fd_, appended);
-  auto all = look_on(appended && exit == Exit::kErrorAtEnd, appended ? std::string() : record);
+  auto all = look_on(appended && stays, appended ? std::string() : record);
   if (!all) return Outcome::kNoLog;
   if (all->deserted) remove(Which::kAny);
   const bool last_one_reports =
       all->later != 0 && all->reports.size() + all->later == all->registered;
-  const bool first_error = exit != Exit::kSuccess && all->failed == 0 && !last_one_reports;
-  const bool reports = all->complete || first_error;
+  const bool first_error = exit == Exit::kError ? all->failed == all->stay
+                                                : stays && all->failed == 0 && !all->later_fails;
+  const bool reports = all->complete || (first_error && !last_one_reports);
   if (!appended && !all->complete) leave_reason();
   if (!appended) (void)lock_byte(fd_, kTurn, F_UNLCK);
   if (reports) *all_p = std::move(*all);

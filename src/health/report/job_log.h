@@ -11,6 +11,7 @@
 // A launcher that sees a process fail kills the others. So the first process that fails reports the
 // records so far, as no other process may get to do so later. Where all of them end about now, as
 // after MPI_Finalize, those that fail stay until the last one has come, but for a second at most.
+// One that fails meanwhile and does not stay reports in their place.
 //
 // A process that cannot append its last record, as there is no room, prints its own report, and
 // leaves the reason in the record of its beginning. Such processes look at the file one after the
@@ -56,6 +57,7 @@ struct JobRecord {
   std::uint64_t size = 0;
   std::optional<Report> report;  // of one that ended
   bool failed = false;           // it ended with an error
+  bool stays = false;            // ... and waited for the others then
   int unwritten = 0;             // of a beginning: why it has no record of its end, an errno
 };
 
@@ -64,7 +66,9 @@ struct Assembled {
   std::vector<Report> reports;  // of those that have ended, its own too
   unsigned registered = 0;      // more, if some did not report
   unsigned failed = 0;          // of the reports before its own
+  unsigned stay = 0;            // of those, that wait for the others, or did
   unsigned later = 0;           // that have ended after it
+  bool later_fails = false;     // one of them with an error, and did not wait
   unsigned unwritten = 0;       // that could not write theirs, for `error`
   int error = 0;                // an errno
   bool others_live = false;     // and have not ended
@@ -75,7 +79,8 @@ struct Assembled {
 // Records as bytes, and back. read_records() returns nothing when the bytes are no records, or
 // another version's; it leaves out a last one that another process is still appending.
 [[nodiscard]] std::string begin_record(const Member& member);
-[[nodiscard]] std::string end_record(const Member& member, const Report& report, bool failed);
+[[nodiscard]] std::string end_record(const Member& member, const Report& report, bool failed,
+                                     bool stays = false);
 [[nodiscard]] std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes);
 
 // Where a record has JobRecord::unwritten, 8 bytes.

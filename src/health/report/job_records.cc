@@ -20,6 +20,7 @@ namespace {
 //   32  pid, starts of process and stack, nonce, rank; then, at the end of a process, its account:
 //   numbers of 8 bytes, and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
+enum : std::uint64_t { kEndsWell = 0, kFails = 1, kStays = 2 };  // how a process ended
 constexpr std::size_t kSizeAt = 8;
 constexpr std::size_t kLeast = 32;
 constexpr std::uint64_t kMostError = 4095;  // as of the kernel
@@ -162,9 +163,11 @@ bool is_being_appended(std::span<const std::byte> rest) noexcept {
   return rest.size() < size;
 }
 
-bool has_ended(const std::vector<JobRecord>& records, const Member& member) {
-  return std::any_of(records.begin(), records.end(),
-                     [&](const JobRecord& r) { return r.report && r.member == member; });
+// nullptr: it has not ended.
+const JobRecord* end_of(const std::vector<JobRecord>& records, const Member& member) {
+  const auto end = std::find_if(records.begin(), records.end(),
+                                [&](const JobRecord& r) { return r.report && r.member == member; });
+  return end == records.end() ? nullptr : &*end;
 }
 
 // Of each record of a beginning, how many of its rank were before it.
@@ -185,10 +188,10 @@ std::string begin_record(const Member& member) {
   return out.done();
 }
 
-std::string end_record(const Member& member, const Report& report, bool failed) {
+std::string end_record(const Member& member, const Report& report, bool failed, bool stays) {
   Writer out;
   begin(out, kEnd, member);
-  out.number(failed ? 1 : 0);
+  out.number(!failed ? kEndsWell : stays ? kStays : kFails);
   write_report(out, report);
   return out.done();
 }
@@ -212,7 +215,9 @@ std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> by
     record.member.nonce = in.number();
     record.member.rank = in.text();
     if (kind == kEnd) {
-      record.failed = in.number() != 0;
+      const std::uint64_t how = in.number();
+      record.failed = how != 0;
+      record.stays = how == kStays;
       record.report = read_report(in);
     }
     if (!in.good()) return std::nullopt;
@@ -245,8 +250,10 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
     if (end != own_end + 1) {
       all.reports.push_back(*end->report);
       all.failed += end != own_end && end->failed;
-    } else if (has_ended(records, record->member)) {
+      all.stay += end != own_end && end->stays;
+    } else if (const JobRecord* later = end_of(records, record->member); later != nullptr) {
       ++all.later;
+      all.later_fails = all.later_fails || (later->failed && !later->stays);
     } else if (record->unwritten != 0) {
       ++all.unwritten;
       all.error = record->unwritten;
@@ -257,7 +264,7 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
   all.complete = all.later == 0 && !all.others_live;
   all.deserted =
       all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
-        return !r.report && r.unwritten == 0 && !has_ended(records, r.member) && lives(r);
+        return !r.report && r.unwritten == 0 && end_of(records, r.member) == nullptr && lives(r);
       });
   return all;
 }

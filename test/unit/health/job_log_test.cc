@@ -298,6 +298,34 @@ TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
   waitpid(child, nullptr, 0);
 }
 
+// A launcher kills the one that stays when the other is seen to fail: so that one reports.
+TEST(HealthJobLog, WhoFailsAtOnceReportsForThoseThatStay) {
+  const Folder folder;
+  JobLog other;  // works on
+  ASSERT_TRUE(other.join(folder.path, "launch 1", "2", 3));
+  const auto run = [&](const std::string& number, JobLog::Exit exit) {
+    JobLog log;
+    Assembled all;
+    if (!log.join(folder.path, "launch 1", number, 3)) return 9;
+    usleep(exit == JobLog::Exit::kError ? 400'000 : 200'000);
+    const auto outcome = log.leave(rank(number), exit, &all);
+    return outcome == JobLog::Outcome::kReports ? static_cast<int>(all.reports.size()) : 0;
+  };
+  pid_t children[2];
+  for (const int i : {0, 1}) {
+    children[i] = fork();
+    ASSERT_GE(children[i], 0);
+    if (children[i] == 0)
+      _exit(run(std::to_string(i), i == 0 ? JobLog::Exit::kErrorAtEnd : JobLog::Exit::kError));
+  }
+  const int reports[2] = {0, 2};
+  for (const int i : {0, 1}) {
+    int status = -1;
+    waitpid(children[i], &status, 0);
+    EXPECT_EQ(status, reports[i] << 8) << i;
+  }
+}
+
 // All ranks of a program end with an error after MPI_Finalize: one report, of all of them.
 TEST(HealthJobLog, ThoseThatFailTogetherHaveOneReport) {
   const Folder folder;
