@@ -59,6 +59,7 @@ verity_unit_SOURCES += \
 	test/unit/mpi/send_matcher_test.cc \
 	test/unit/mpi/send_own_memory_test.cc \
 	test/unit/mpi/send_tails_test.cc \
+	test/unit/mpi/sequence_check_test.cc \
 	src/mpi/interpose/behind.cc \
 	src/mpi/interpose/callers.cc \
 	src/mpi/interpose/modules.cc \
