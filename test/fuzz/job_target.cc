@@ -39,7 +39,8 @@ std::string file_of(Input& input) {
     const uint8_t how = input.u8();
     const health::Member member = member_of(input.u8());
     std::string record = (how & 1) != 0
-                             ? health::end_record(member, report_of(input), (how & 2) != 0)
+                             ? health::end_record(member, report_of(input),
+                                                  static_cast<health::Exit>((how >> 1) % 3))
                              : health::begin_record(member);
     if (how >= 0xf0) record.resize(input.u16() % record.size());
     file += record;

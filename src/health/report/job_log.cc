@@ -260,7 +260,7 @@ std::optional<Assembled> JobLog::look_on(bool stays, const std::string& unwritte
 JobLog::Outcome JobLog::leave_or_throw(const Report& report, Exit exit, Assembled* all_p) {
   if (!is_ours() && !reopen()) return Outcome::kNoLog;
   const bool stays = exit == Exit::kErrorAtEnd;
-  const std::string record = end_record(self_, report, exit != Exit::kSuccess, stays);
+  const std::string record = end_record(self_, report, exit);
   (void)lock_gate(fd_, F_UNLCK);
   error_ = append(record);
   const bool appended = error_ == 0;

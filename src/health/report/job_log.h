@@ -51,13 +51,19 @@ struct Member {
   bool operator==(const Member&) const = default;
 };
 
+// How a process ends.
+enum class Exit : std::uint8_t {
+  kSuccess,
+  kError,
+  kErrorAtEnd,  // with an error, after its communication was closed: it waits for the others
+};
+
 struct JobRecord {
   Member member;
   std::uint64_t offset = 0;  // in the file
   std::uint64_t size = 0;
   std::optional<Report> report;  // of one that ended
-  bool failed = false;           // it ended with an error
-  bool stays = false;            // ... and waited for the others then
+  Exit exit = Exit::kSuccess;    // ... and how
   int unwritten = 0;             // of a beginning: why it has no record of its end, an errno
 };
 
@@ -79,8 +85,7 @@ struct Assembled {
 // Records as bytes, and back. read_records() returns nothing when the bytes are no records, or
 // another version's; it leaves out a last one that another process is still appending.
 [[nodiscard]] std::string begin_record(const Member& member);
-[[nodiscard]] std::string end_record(const Member& member, const Report& report, bool failed,
-                                     bool stays = false);
+[[nodiscard]] std::string end_record(const Member& member, const Report& report, Exit exit);
 [[nodiscard]] std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes);
 
 // Where a record has JobRecord::unwritten, 8 bytes.
@@ -98,9 +103,6 @@ class JobLog {
   ~JobLog();
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
-
-  // How a process ends. kErrorAtEnd: with an error, after its communication was closed.
-  enum class Exit { kSuccess, kError, kErrorAtEnd };
 
   // This process begins. `key` names the job on this host, `folder` is one of health files,
   // `ranks` says how many of its processes this host has; 0: unknown. False: there will be no

@@ -20,10 +20,10 @@ namespace {
 //   32  pid, starts of process and stack, nonce, rank; then, at the end of a process, its account:
 //   numbers of 8 bytes, and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
-enum : std::uint64_t { kEndsWell = 0, kFails = 1, kStays = 2 };  // how a process ended
 constexpr std::size_t kSizeAt = 8;
 constexpr std::size_t kLeast = 32;
 constexpr std::uint64_t kMostError = 4095;  // as of the kernel
+constexpr auto kMostExit = static_cast<std::uint64_t>(Exit::kErrorAtEnd);
 constexpr std::size_t kMostText = 4096;
 constexpr std::size_t kMostItems = 1024;
 
@@ -188,10 +188,10 @@ std::string begin_record(const Member& member) {
   return out.done();
 }
 
-std::string end_record(const Member& member, const Report& report, bool failed, bool stays) {
+std::string end_record(const Member& member, const Report& report, Exit exit) {
   Writer out;
   begin(out, kEnd, member);
-  out.number(!failed ? kEndsWell : stays ? kStays : kFails);
+  out.number(static_cast<std::uint64_t>(exit));
   write_report(out, report);
   return out.done();
 }
@@ -215,9 +215,7 @@ std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> by
     record.member.nonce = in.number();
     record.member.rank = in.text();
     if (kind == kEnd) {
-      const std::uint64_t how = in.number();
-      record.failed = how != 0;
-      record.stays = how == kStays;
+      record.exit = static_cast<Exit>(std::min(in.number(), kMostExit));
       record.report = read_report(in);
     }
     if (!in.good()) return std::nullopt;
@@ -249,11 +247,11 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
     });
     if (end != own_end + 1) {
       all.reports.push_back(*end->report);
-      all.failed += end != own_end && end->failed;
-      all.stay += end != own_end && end->stays;
+      all.failed += end != own_end && end->exit != Exit::kSuccess;
+      all.stay += end != own_end && end->exit == Exit::kErrorAtEnd;
     } else if (const JobRecord* later = end_of(records, record->member); later != nullptr) {
       ++all.later;
-      all.later_fails = all.later_fails || (later->failed && !later->stays);
+      all.later_fails = all.later_fails || later->exit == Exit::kError;
     } else if (record->unwritten != 0) {
       ++all.unwritten;
       all.error = record->unwritten;

@@ -125,7 +125,7 @@ void Process::finish_or_throw() {
   if (table_ != nullptr) table_->end(health::realtime_ns());
   health::write_attestation(report, options().attest_file);
   health::Assembled all;
-  using Exit = health::JobLog::Exit;
+  using health::Exit;
   const bool is_closed = known_.interfaces.size() != 0 && open_ == 0;
   const Exit exit = !fails_ ? Exit::kSuccess : is_closed ? Exit::kErrorAtEnd : Exit::kError;
   const health::JobLog::Outcome outcome = job_.leave(report, exit, &all);

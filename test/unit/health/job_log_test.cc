@@ -28,12 +28,50 @@ Report rank(const std::string& number) {
   return report;
 }
 
+// Memory that processes share.
+template <typename T>
+class Shared {
+ public:
+  Shared() {
+    void* memory =
+        mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) value_ = static_cast<T*>(memory);
+  }
+  ~Shared() {
+    if (value_ != nullptr) munmap(value_, sizeof(T));
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  T* operator->() const { return value_; }
+
+ private:
+  T* value_ = nullptr;
+};
+
+// `run` in so many processes, with their numbers. Returns how many of them ended with 0.
+template <typename Run>
+unsigned run_ranks(unsigned count, Run&& run) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (fork() != 0) continue;
+    run(i);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  unsigned good = 0;
+  for (int status = -1; wait(&status) > 0;) good += status == 0;
+  return good;
+}
+
+// For one of so many processes, until all have come.
+void meet(std::atomic<unsigned>& place, unsigned count) {
+  for (++place; place < count;) sched_yield();
+}
+
 TEST(HealthJobLog, FilesOfOneProcess) {
   const Folder folder;
   JobLog log;
   ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 2));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(log.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 1U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
@@ -73,10 +111,10 @@ TEST(HealthJobLog, TheLastOneThatCannotWriteReportsTheOthers) {
   ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
   ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   {
     const FileLimit limit(1000);
-    EXPECT_EQ(second.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+    EXPECT_EQ(second.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   }
   EXPECT_EQ(all.reports.size(), 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
@@ -106,23 +144,18 @@ TEST(HealthJobLog, WhoCannotWriteSaysWhy) {
   JobLog last;
   ASSERT_TRUE(last.join(folder.path, "launch 1", "0", 3));
   for (const std::string number : {"1", "2"}) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const unsigned good = run_ranks(1, [&](unsigned) {
       JobLog log;
       Assembled all;
-      bool good = log.join(folder.path, "launch 1", number, 3);
+      ASSERT_TRUE(log.join(folder.path, "launch 1", number, 3));
       const FileLimit limit(1000);
-      good =
-          good && log.leave(rank(number), JobLog::Exit::kSuccess, &all) == JobLog::Outcome::kNoLog;
-      _exit(good && log.error() == EFBIG ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+      EXPECT_EQ(log.leave(rank(number), Exit::kSuccess, &all), JobLog::Outcome::kNoLog);
+      EXPECT_EQ(log.error(), EFBIG);
+    });
+    EXPECT_EQ(good, 1U);
   }
   Assembled all;
-  EXPECT_EQ(last.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(last.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.reports.size(), 1U);
   EXPECT_EQ(all.registered, 3U);
   EXPECT_EQ(all.unwritten, 2U);
@@ -135,40 +168,29 @@ TEST(HealthJobLog, WhoCannotWriteSaysWhy) {
 TEST(HealthJobLog, WhoCannotWriteIsInOneReport) {
   constexpr unsigned kRanks = 6;
   constexpr unsigned kPrograms = 100;
-  struct Shared {
+  struct Programs {
     std::atomic<unsigned> begun[kPrograms], ended[kPrograms], reported[kPrograms];
   };
   const Folder folder;
-  void* memory =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto* shared = static_cast<Shared*>(memory);
-  const auto run = [&](unsigned number) {
+  const Shared<Programs> shared;
+  const unsigned good = run_ranks(kRanks, [&](unsigned number) {
     const std::string name = std::to_string(number);
     for (unsigned p = 0; p < kPrograms; ++p) {
       JobLog log;
       Assembled all;
-      const std::string launch = "launch " + std::to_string(p);
-      if (!log.join(folder.path, launch, name, kRanks)) _exit(1);
-      for (++shared->begun[p]; shared->begun[p] < kRanks;) sched_yield();
+      ASSERT_TRUE(log.join(folder.path, "launch " + std::to_string(p), name, kRanks));
+      meet(shared->begun[p], kRanks);
       std::optional<FileLimit> limit;
       if (number % 3 != 0) limit.emplace(1000);
-      const auto outcome = log.leave(rank(name), JobLog::Exit::kSuccess, &all);
+      const auto outcome = log.leave(rank(name), Exit::kSuccess, &all);
       if (outcome == JobLog::Outcome::kNoLog) ++shared->reported[p];
       if (outcome == JobLog::Outcome::kReports)
         shared->reported[p] += static_cast<unsigned>(all.reports.size());
-      for (++shared->ended[p]; shared->ended[p] < kRanks;) sched_yield();
+      meet(shared->ended[p], kRanks);
     }
-    _exit(0);
-  };
-  for (unsigned i = 0; i < kRanks; ++i) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) run(i);
-  }
-  for (int status = -1; wait(&status) > 0;) EXPECT_EQ(status, 0);
+  });
+  EXPECT_EQ(good, kRanks);
   for (unsigned p = 0; p < kPrograms; ++p) EXPECT_EQ(shared->reported[p], kRanks) << p;
-  munmap(memory, sizeof(Shared));
 }
 
 // A part of a record at the end of the file, as of a full file system: the others' are read.
@@ -178,11 +200,11 @@ TEST(HealthJobLog, TheLastOneReportsTheOthersBeforeAPartOfARecord) {
   ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
   ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   std::ofstream(first.path(), std::ios::app) << begin_record({}).substr(0, 20);
   {
     const FileLimit limit(1000);
-    EXPECT_EQ(second.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+    EXPECT_EQ(second.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   }
   EXPECT_EQ(all.reports.size(), 2U);
 }
@@ -196,10 +218,10 @@ TEST(HealthJobLog, TheLastOneWhoseDescriptorWasClosedReportsTheOthers) {
   close(next);  // of the second one's file
   ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   ASSERT_EQ(close(next), 0);
   const int others = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  EXPECT_EQ(second.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(second.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.reports.size(), 2U);
   EXPECT_EQ(others, next);
   EXPECT_EQ(close(others), 0);  // it is open still
@@ -214,13 +236,13 @@ TEST(HealthJobLog, TheNextProgramOfALaunchHasOneFileToo) {
   Assembled all;
   join(first[0], "0");
   join(first[1], "1");
-  EXPECT_EQ(first[0].leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(first[0].leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   join(second[0], "0");
-  EXPECT_EQ(first[1].leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(first[1].leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   join(second[1], "1");
-  EXPECT_EQ(second[0].leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
-  EXPECT_EQ(second[1].leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(second[0].leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  EXPECT_EQ(second[1].leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
@@ -239,9 +261,8 @@ struct Ranks {
       JobLog log;
       Assembled all;
       const bool joined = log.join(folder, "launch 1", number, kCount);
-      for (++begun[p]; begun[p] < kCount;) sched_yield();
-      if (!joined ||
-          log.leave(rank(number), JobLog::Exit::kSuccess, &all) != JobLog::Outcome::kReports)
+      meet(begun[p], kCount);
+      if (!joined || log.leave(rank(number), Exit::kSuccess, &all) != JobLog::Outcome::kReports)
         continue;
       ++reports[p];
       reported[p] += static_cast<unsigned>(all.reports.size());
@@ -251,25 +272,13 @@ struct Ranks {
 
 TEST(HealthJobLog, TheNextProgramBeginsWhileTheLastOneEnds) {
   const Folder folder;
-  void* memory =
-      mmap(nullptr, sizeof(Ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto* ranks = static_cast<Ranks*>(memory);
-  for (unsigned i = 0; i < Ranks::kCount; ++i) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      ranks->run(folder.path, std::to_string(i));
-      _exit(0);
-    }
-  }
-  while (wait(nullptr) > 0) {}
+  const Shared<Ranks> ranks;
+  run_ranks(Ranks::kCount, [&](unsigned i) { ranks->run(folder.path, std::to_string(i)); });
   for (unsigned p = 0; p < Ranks::kPrograms; ++p) {
     EXPECT_EQ(ranks->reports[p], 1U) << p;
     EXPECT_EQ(ranks->reported[p], Ranks::kCount) << p;
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
-  munmap(memory, sizeof(Ranks));
 }
 
 // A rank that runs something else by exec() after its program: it is the same process.
@@ -291,7 +300,7 @@ TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
   JobLog log;
   EXPECT_TRUE(log.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("1"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(log.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.registered, 2U);
   EXPECT_EQ(all.reports.size(), 1U);
   kill(child, SIGKILL);
@@ -300,60 +309,49 @@ TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
 
 // A launcher kills the one that stays when the other is seen to fail: so that one reports.
 TEST(HealthJobLog, WhoFailsAtOnceReportsForThoseThatStay) {
+  struct Two {
+    std::atomic<unsigned> begun, reported[2];
+  };
   const Folder folder;
   JobLog other;  // works on
   ASSERT_TRUE(other.join(folder.path, "launch 1", "2", 3));
-  const auto run = [&](const std::string& number, JobLog::Exit exit) {
+  const Shared<Two> two;
+  const unsigned good = run_ranks(2, [&](unsigned i) {
     JobLog log;
     Assembled all;
-    if (!log.join(folder.path, "launch 1", number, 3)) return 9;
-    usleep(exit == JobLog::Exit::kError ? 400'000 : 200'000);
-    const auto outcome = log.leave(rank(number), exit, &all);
-    return outcome == JobLog::Outcome::kReports ? static_cast<int>(all.reports.size()) : 0;
-  };
-  pid_t children[2];
-  for (const int i : {0, 1}) {
-    children[i] = fork();
-    ASSERT_GE(children[i], 0);
-    if (children[i] == 0)
-      _exit(run(std::to_string(i), i == 0 ? JobLog::Exit::kErrorAtEnd : JobLog::Exit::kError));
-  }
-  const int reports[2] = {0, 2};
-  for (const int i : {0, 1}) {
-    int status = -1;
-    waitpid(children[i], &status, 0);
-    EXPECT_EQ(status, reports[i] << 8) << i;
-  }
+    ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), 3));
+    meet(two->begun, 2);
+    const auto size = std::filesystem::file_size(log.path());
+    meet(two->begun, 4);
+    while (i == 1 && std::filesystem::file_size(log.path()) == size) sched_yield();
+    const Exit exit = i == 0 ? Exit::kErrorAtEnd : Exit::kError;
+    if (log.leave(rank(std::to_string(i)), exit, &all) == JobLog::Outcome::kReports)
+      two->reported[i] = static_cast<unsigned>(all.reports.size());
+  });
+  EXPECT_EQ(good, 2U);
+  EXPECT_EQ(two->reported[0], 0U);
+  EXPECT_EQ(two->reported[1], 2U);
 }
 
 // All ranks of a program end with an error after MPI_Finalize: one report, of all of them.
 TEST(HealthJobLog, ThoseThatFailTogetherHaveOneReport) {
   const Folder folder;
   constexpr unsigned kRanks = 4;
-  void* memory =
-      mmap(nullptr, sizeof(Ranks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto* ranks = static_cast<Ranks*>(memory);
-  for (unsigned i = 0; i < kRanks; ++i) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child != 0) continue;
+  const Shared<Ranks> ranks;
+  const unsigned good = run_ranks(kRanks, [&](unsigned i) {
     JobLog log;
     Assembled all;
-    const bool joined = log.join(folder.path, "launch 1", std::to_string(i), kRanks);
-    for (++ranks->begun[0]; ranks->begun[0] < kRanks;) sched_yield();
+    ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), kRanks));
+    meet(ranks->begun[0], kRanks);
     usleep(i * 20000);
-    if (joined && log.leave(rank(std::to_string(i)), JobLog::Exit::kErrorAtEnd, &all) ==
-                      JobLog::Outcome::kReports) {
+    if (log.leave(rank(std::to_string(i)), Exit::kErrorAtEnd, &all) == JobLog::Outcome::kReports) {
       ++ranks->reports[0];
       ranks->reported[0] += static_cast<unsigned>(all.reports.size());
     }
-    _exit(0);
-  }
-  for (unsigned i = 0; i < kRanks; ++i) wait(nullptr);
+  });
+  EXPECT_EQ(good, kRanks);
   EXPECT_EQ(ranks->reports[0], 1U);
   EXPECT_EQ(ranks->reported[0], kRanks);
-  munmap(memory, sizeof(Ranks));
 }
 
 // One that fails waits for no rank that has work to do still.
@@ -363,7 +361,7 @@ TEST(HealthJobLog, WhoFailsReportsSoon) {
   ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
   ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), JobLog::Exit::kErrorAtEnd, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(first.leave(rank("0"), Exit::kErrorAtEnd, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.reports.size(), 1U);
 }
 
@@ -372,7 +370,7 @@ TEST(HealthJobLog, FoldersThatCannotBeUsed) {
   JobLog log;
   EXPECT_FALSE(log.join(folder.path + "/none", "launch 1", "0", 2));
   Assembled all;
-  EXPECT_EQ(log.leave(rank("0"), JobLog::Exit::kSuccess, &all), JobLog::Outcome::kNoLog);
+  EXPECT_EQ(log.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kNoLog);
 }
 
 }  // namespace

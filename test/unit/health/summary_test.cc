@@ -197,7 +197,8 @@ std::vector<JobRecord> records(std::initializer_list<const char*> events) {
     const std::string rank_number = event.substr(3);
     const Member who = member(static_cast<std::uint64_t>(event[1] - '0'), rank_number);
     bytes += event[0] == '+' ? begin_record(who)
-                             : end_record(who, rank(rank_number, who.pid), event[0] == '!');
+                             : end_record(who, rank(rank_number, who.pid),
+                                          event[0] == '!' ? Exit::kError : Exit::kSuccess);
   }
   const auto read = read_records(std::as_bytes(std::span(bytes)));
   EXPECT_TRUE(read);
@@ -283,7 +284,8 @@ TEST(HealthJobLog, RecordsComeBackAsTheyWere) {
   report.active = false;
   report.shared_windows = true;
   report.counters.links_failed = 5;
-  const std::string bytes = begin_record(member(1, "3")) + end_record(member(1, "3"), report, true);
+  const std::string bytes =
+      begin_record(member(1, "3")) + end_record(member(1, "3"), report, Exit::kError);
   const auto read = read_records(std::as_bytes(std::span(bytes)));
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 2U);
@@ -293,13 +295,14 @@ TEST(HealthJobLog, RecordsComeBackAsTheyWere) {
   EXPECT_EQ(back.raw_lanes, report.raw_lanes);
   EXPECT_EQ(back.unused, "pml/ob1");
   EXPECT_EQ(back.counters.links_failed, 5U);
-  EXPECT_TRUE(back.shared_windows && !back.active && (*read)[1].failed);
+  EXPECT_TRUE(back.shared_windows && !back.active);
+  EXPECT_EQ((*read)[1].exit, Exit::kError);
 }
 
 // Another process may be appending while this one reads: a reader sees a part of that record.
 TEST(HealthJobLog, RecordBeingAppendedIsNotThereYet) {
   const std::string begin = begin_record(member(1, "0"));
-  const std::string bytes = begin + end_record(member(1, "0"), rank("0"), false);
+  const std::string bytes = begin + end_record(member(1, "0"), rank("0"), Exit::kSuccess);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto read = read_records(std::as_bytes(std::span(bytes.data(), size)));
     ASSERT_TRUE(read) << size;
@@ -309,9 +312,9 @@ TEST(HealthJobLog, RecordBeingAppendedIsNotThereYet) {
 
 // One that was cut off, by a process killed or a full disk, and others behind it, is damage.
 TEST(HealthJobLog, RecordCutOffBeforeOthersIsDamage) {
-  const std::string end = end_record(member(2, "1"), rank("1"), false);
+  const std::string end = end_record(member(2, "1"), rank("1"), Exit::kSuccess);
   const std::string others =
-      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), false);
+      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), Exit::kSuccess);
   for (std::size_t size = 1; size < end.size(); ++size) {
     const std::string bytes = end.substr(0, size) + others;
     const auto read = read_records(std::as_bytes(std::span(bytes)));
@@ -327,7 +330,7 @@ TEST(HealthJobLog, RecordCutOffBeforeOthersIsDamage) {
 // No crash, whatever is damaged.
 TEST(HealthJobLog, DamagedRecordsAreRead) {
   const std::string bytes =
-      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), false);
+      begin_record(member(1, "0")) + end_record(member(1, "0"), rank("0"), Exit::kSuccess);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(~damaged[at]);
