@@ -70,14 +70,13 @@ void job_target(const uint8_t* data, size_t size) {
   std::transform(file.begin(), file.end(), bytes.begin(),
                  [](char c) { return static_cast<std::byte>(c); });
   const auto records = health::read_records(bytes);
-  if (!records) return;
-  uint64_t offset = 0;
-  for (const health::JobRecord& record : *records) {
-    require(record.offset == offset && record.size <= bytes.size() - offset,
-            "a record is outside of the file");
-    offset += record.size;
+  uint64_t end = 0;
+  for (const health::JobRecord& record : records) {
+    require(record.offset >= end && record.size <= bytes.size() - record.offset,
+            "a record is outside of the file, or in another one");
+    end = record.offset + record.size;
   }
-  const auto all = health::assemble(*records, self, [&](const health::JobRecord& record) {
+  const auto all = health::assemble(records, self, [&](const health::JobRecord& record) {
     return (living >> record.member.pid % 8 & 1) != 0;
   });
   if (!all) return;

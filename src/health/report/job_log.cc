@@ -238,9 +238,8 @@ JobLog::Outcome JobLog::leave(const Report& report, Exit exit, Assembled* all_p)
 std::optional<Assembled> JobLog::look(const std::string& unwritten) const {
   auto records = read_records(read_all(fd_));
   const auto own = read_records(std::as_bytes(std::span(unwritten)));
-  if (!records || !own) return std::nullopt;
-  records->insert(records->end(), own->begin(), own->end());
-  return assemble(*records, self_, [this](const JobRecord& other) { return lives(other); });
+  records.insert(records.end(), own.begin(), own.end());
+  return assemble(records, self_, [this](const JobRecord& other) { return lives(other); });
 }
 
 // A second look where the others are about to come; `stays`: for a second.

@@ -82,11 +82,12 @@ struct Assembled {
   bool deserted = true;         // so are those of the launch's other programs
 };
 
-// Records as bytes, and back. read_records() returns nothing when the bytes are no records, or
-// another version's; it leaves out a last one that another process is still appending.
+// Records as bytes, and back. read_records() leaves out what are no records, or another version's,
+// and parts of records: a last one that another process is still appending, and those that a full
+// disk has cut off, or the death of their process, wherever they are.
 [[nodiscard]] std::string begin_record(const Member& member);
 [[nodiscard]] std::string end_record(const Member& member, const Report& report, Exit exit);
-[[nodiscard]] std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<JobRecord> read_records(std::span<const std::byte> bytes);
 
 // Where a record has JobRecord::unwritten, 8 bytes.
 inline constexpr std::size_t kUnwrittenAt = 24;

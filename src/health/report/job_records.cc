@@ -21,7 +21,7 @@ namespace {
 //   numbers of 8 bytes, and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
 constexpr std::size_t kSizeAt = 8;
-constexpr std::size_t kLeast = 32;
+constexpr std::uint64_t kLeast = 32;
 constexpr std::uint64_t kMostError = 4095;  // as of the kernel
 constexpr auto kMostExit = static_cast<std::uint64_t>(Exit::kErrorAtEnd);
 constexpr std::size_t kMostText = 4096;
@@ -152,15 +152,27 @@ Report read_report(Reader& in) {
   return r;
 }
 
-// Whether the rest is the beginning of a record: a reader may see one while it is written. A
-// damaged size may look the same. It hides the records behind it, and a process that does not find
-// its own one prints its own report.
-bool is_being_appended(std::span<const std::byte> rest) noexcept {
-  const std::uint64_t wanted = mark();
-  if (std::memcmp(rest.data(), &wanted, std::min(rest.size(), sizeof(wanted))) != 0) return false;
-  std::uint64_t size = kLeast;
-  if (rest.size() >= kLeast) std::memcpy(&size, rest.data() + kSizeAt, sizeof(size));
-  return rest.size() < size;
+// Nothing: it is a part of one, which another process is still appending, or has left there, or it
+// is damaged.
+std::optional<JobRecord> read_record(std::span<const std::byte> bytes) {
+  Reader in(bytes);
+  (void)in.number();  // the mark
+  JobRecord record;
+  record.size = in.number();
+  const std::uint64_t kind = in.number();
+  if (record.size < kLeast || record.size > bytes.size() || (kind != kBegin && kind != kEnd))
+    return std::nullopt;
+  record.unwritten = static_cast<int>(std::min(in.number(), kMostError));
+  record.member.pid = in.number();
+  record.member.start_ticks = in.number();
+  record.member.stack_start = in.number();
+  record.member.nonce = in.number();
+  record.member.rank = in.text();
+  if (kind == kEnd) {
+    record.exit = static_cast<Exit>(std::min(in.number(), kMostExit));
+    record.report = read_report(in);
+  }
+  return in.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 
 // nullptr: it has not ended.
@@ -196,31 +208,17 @@ std::string end_record(const Member& member, const Report& report, Exit exit) {
   return out.done();
 }
 
-std::optional<std::vector<JobRecord>> read_records(std::span<const std::byte> bytes) {
+std::vector<JobRecord> read_records(std::span<const std::byte> bytes) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::uint64_t number = mark();
+  const std::string_view start(reinterpret_cast<const char*>(&number), sizeof(number));
   std::vector<JobRecord> records;
-  for (std::uint64_t offset = 0;
-       offset < bytes.size() && !is_being_appended(bytes.subspan(offset));) {
-    Reader in(bytes.subspan(offset));
-    const bool known = in.number() == mark();
-    const std::uint64_t size = in.number();
-    const std::uint64_t kind = in.number();
-    if (!known || size < kLeast || (kind != kBegin && kind != kEnd)) return std::nullopt;
-    JobRecord record;
-    record.offset = offset;
-    record.size = size;
-    record.unwritten = static_cast<int>(std::min(in.number(), kMostError));
-    record.member.pid = in.number();
-    record.member.start_ticks = in.number();
-    record.member.stack_start = in.number();
-    record.member.nonce = in.number();
-    record.member.rank = in.text();
-    if (kind == kEnd) {
-      record.exit = static_cast<Exit>(std::min(in.number(), kMostExit));
-      record.report = read_report(in);
-    }
-    if (!in.good()) return std::nullopt;
-    records.push_back(std::move(record));
-    offset += size;
+  for (std::size_t offset = all.find(start), next; offset < all.size(); offset = next) {
+    next = std::min(all.find(start, offset + start.size()), all.size());
+    auto record = read_record(bytes.subspan(offset, next - offset));
+    if (!record) continue;
+    record->offset = offset;
+    records.push_back(std::move(*record));
   }
   return records;
 }

@@ -209,6 +209,20 @@ TEST(HealthJobLog, TheLastOneReportsTheOthersBeforeAPartOfARecord) {
   EXPECT_EQ(all.reports.size(), 2U);
 }
 
+// ... and those behind it, once there is room again.
+TEST(HealthJobLog, TheLastOneReportsTheOthersAroundAPartOfARecord) {
+  const Folder folder;
+  JobLog first, second;
+  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  Assembled all;
+  EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+  std::ofstream(first.path(), std::ios::app) << end_record({}, {}, Exit::kSuccess).substr(0, 200);
+  EXPECT_EQ(second.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.reports.size(), 2U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
+}
+
 // As by a program that closes all descriptors that it does not know.
 TEST(HealthJobLog, TheLastOneWhoseDescriptorWasClosedReportsTheOthers) {
   const Folder folder;
