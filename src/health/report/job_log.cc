@@ -16,6 +16,7 @@
 
 #include "health/process_id.h"
 #include "ucx-verity/health.h"
+#include "util/without_write_signals.h"
 
 namespace verity::health {
 
@@ -193,8 +194,10 @@ int JobLog::append(const std::string& record) noexcept {
   return static_cast<std::size_t>(written) == record.size() ? 0 : ENOSPC;
 }
 
-// In place, which takes no room. From now on it is no process that may report for all.
+// In place, which takes no room, but may be beyond the limit as well. From now on it is no process
+// that may report for all.
 void JobLog::leave_reason() const noexcept {
+  const util::WithoutWriteSignals guard;
   const int flags = fcntl(fd_, F_GETFL);  // pwrite() would append
   if (flags < 0 || fcntl(fd_, F_SETFL, flags & ~O_APPEND) != 0) return;
   const std::uint64_t value = static_cast<unsigned>(error_);
