@@ -83,6 +83,12 @@ void await_turn(int fd, bool appended) noexcept {
   if (appended) (void)lock_byte(fd, kTurn, F_UNLCK);
 }
 
+// By the size of what they have written. That may be more, of programs that ended.
+unsigned begun_before(off_t offset, std::size_t record_size) noexcept {
+  constexpr std::uint64_t kMost = 1024;
+  return static_cast<unsigned>(std::min(static_cast<std::uint64_t>(offset) / record_size, kMost));
+}
+
 // The last process of a launch's program may be removing it: then there is a new one in a moment.
 int open_to_begin(const char* path) noexcept {
   constexpr timespec kMoment{0, 100'000};
@@ -158,6 +164,7 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
   if (error_ == 0) {
     begin_ = lseek(fd_, 0, SEEK_CUR) - static_cast<off_t>(record.size());
     lock(record.size());
+    if (ranks == 0) (void)reserve(begun_before(begin_, record.size()) + 1);
     return true;
   }
   (void)lock_gate(fd_, F_UNLCK);
@@ -169,7 +176,8 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
 
 // The space of all accounts is taken now: in a full file system the last process could not append
 // its own, and those of the processes that have ended would never be printed. They share it, so
-// that a long account may be as others are short. Returns an errno where there is none.
+// that a long account may be as others are short. Where nobody says how many ranks there are, each
+// takes that of those that began before it as well. Returns an errno where there is none.
 int JobLog::reserve(unsigned ranks) const noexcept {
   constexpr off_t kOfOne = 4096;
   struct stat info;

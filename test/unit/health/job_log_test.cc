@@ -85,10 +85,13 @@ TEST(HealthJobLog, TheSpaceOfAllAccountsIsTakenAtTheStart) {
   if (!can_take) GTEST_SKIP() << "not in the file system of " << folder.path;
   JobLog log;
   ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 64));
-  const auto file = *std::filesystem::directory_iterator(folder.path);
   struct stat info {};
-  ASSERT_EQ(stat(file.path().c_str(), &info), 0);
+  ASSERT_EQ(stat(log.path().c_str(), &info), 0);
   EXPECT_LT(info.st_size, 4096);
+  EXPECT_GE(info.st_blocks * 512, 64 * 4096);
+  JobLog logs[64];  // of a launcher that does not say how many there are
+  for (JobLog& one : logs) ASSERT_TRUE(one.join(folder.path, "launch 2", "0", 0));
+  ASSERT_EQ(stat(logs[0].path().c_str(), &info), 0);
   EXPECT_GE(info.st_blocks * 512, 64 * 4096);
 }
 
@@ -203,33 +206,21 @@ TEST(HealthJobLog, WhoCannotWriteIsInOneReport) {
   for (unsigned p = 0; p < kPrograms; ++p) EXPECT_EQ(shared->reported[p], kRanks) << p;
 }
 
-// A part of a record at the end of the file, as of a full file system: the others' are read.
-TEST(HealthJobLog, TheLastOneReportsTheOthersBeforeAPartOfARecord) {
+// A part of a record in the file, as of a full file system, in which there may be room again.
+TEST(HealthJobLog, TheLastOneReportsTheOthersBesideAPartOfARecord) {
   const Folder folder;
-  JobLog first, second;
-  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
-  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
-  Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
-  std::ofstream(first.path(), std::ios::app) << begin_record({}).substr(0, 20);
-  {
-    const FileLimit limit(1000);
+  for (const rlim_t limit : {rlim_t{1000}, RLIM_INFINITY}) {
+    JobLog first, second;
+    ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+    ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+    Assembled all;
+    EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
+    std::ofstream(first.path(), std::ios::app) << begin_record({}).substr(0, 20);
+    const FileLimit for_second(limit);
     EXPECT_EQ(second.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
+    EXPECT_EQ(all.reports.size(), 2U);
   }
-  EXPECT_EQ(all.reports.size(), 2U);
-}
-
-// ... and those behind it, once there is room again.
-TEST(HealthJobLog, TheLastOneReportsTheOthersAroundAPartOfARecord) {
-  const Folder folder;
-  JobLog first, second;
-  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
-  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
-  Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
-  std::ofstream(first.path(), std::ios::app) << end_record({}, {}, Exit::kSuccess).substr(0, 200);
-  EXPECT_EQ(second.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
-  EXPECT_EQ(all.reports.size(), 2U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
 // As by a program that closes all descriptors that it does not know.
