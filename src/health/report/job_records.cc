@@ -175,12 +175,27 @@ std::optional<JobRecord> read_record(std::span<const std::byte> bytes) {
   return in.good() ? std::optional(std::move(record)) : std::nullopt;
 }
 
-// nullptr: it has not ended.
-const JobRecord* end_of(const std::vector<JobRecord>& records, const Member& member) {
-  const auto end = std::find_if(records.begin(), records.end(),
-                                [&](const JobRecord& r) { return r.report && r.member == member; });
-  return end == records.end() ? nullptr : &*end;
-}
+struct ByNonce {
+  std::size_t operator()(const Member& member) const noexcept { return member.nonce; }
+};
+
+// The records of the ends, by their processes. A launch may have run thousands of programs.
+class Ends {
+ public:
+  explicit Ends(const std::vector<JobRecord>& records) {
+    for (const JobRecord& record : records) {
+      if (record.report) ends_.try_emplace(record.member, &record);
+    }
+  }
+  // nullptr: it has not ended.
+  [[nodiscard]] const JobRecord* of(const Member& member) const {
+    const auto end = ends_.find(member);
+    return end == ends_.end() ? nullptr : end->second;
+  }
+
+ private:
+  std::unordered_map<Member, const JobRecord*, ByNonce> ends_;
+};
 
 // Of each record of a beginning, how many of its rank were before it.
 std::vector<unsigned> generations_of(const std::vector<JobRecord>& records) {
@@ -225,31 +240,28 @@ std::vector<JobRecord> read_records(std::span<const std::byte> bytes) {
 
 std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const Member& self,
                                   const std::function<bool(const JobRecord&)>& lives) {
-  const auto own_end = std::find_if(records.begin(), records.end(), [&](const JobRecord& r) {
-    return r.report && r.member == self;
-  });
-  if (own_end == records.end()) return std::nullopt;
+  const Ends ends(records);
+  const JobRecord* own_end = ends.of(self);
+  if (own_end == nullptr) return std::nullopt;
   const std::vector<unsigned> generations = generations_of(records);
-  const auto own_begin =
-      std::find_if(records.begin(), own_end, [&](const JobRecord& r) { return r.member == self; });
+  const JobRecord* own_begin =
+      std::find_if(records.data(), own_end, [&](const JobRecord& r) { return r.member == self; });
   if (own_begin == own_end) return std::nullopt;  // somebody has cut the file
-  const auto generation = [&](const auto& record) {
-    return generations[static_cast<std::size_t>(record - records.begin())];
+  const auto generation = [&](const JobRecord* record) {
+    return generations[static_cast<std::size_t>(record - records.data())];
   };
   Assembled all;
-  for (auto record = records.begin(); record != own_end; ++record) {
+  for (const JobRecord* record = records.data(); record != own_end; ++record) {
     if (record->report || generation(record) != generation(own_begin)) continue;
     ++all.registered;
-    const auto end = std::find_if(record, own_end + 1, [&](const JobRecord& r) {
-      return r.report && r.member == record->member;
-    });
-    if (end != own_end + 1) {
+    const JobRecord* end = ends.of(record->member);
+    if (end != nullptr && end <= own_end) {
       all.reports.push_back(*end->report);
       all.failed += end != own_end && end->exit != Exit::kSuccess;
       all.stay += end != own_end && end->exit == Exit::kErrorAtEnd;
-    } else if (const JobRecord* later = end_of(records, record->member); later != nullptr) {
+    } else if (end != nullptr) {
       ++all.later;
-      all.later_fails = all.later_fails || later->exit == Exit::kError;
+      all.later_fails = all.later_fails || end->exit == Exit::kError;
     } else if (record->unwritten != 0) {
       ++all.unwritten;
       all.error = record->unwritten;
@@ -258,10 +270,9 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
     }
   }
   all.complete = all.later == 0 && !all.others_live;
-  all.deserted =
-      all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
-        return !r.report && r.unwritten == 0 && end_of(records, r.member) == nullptr && lives(r);
-      });
+  all.deserted = all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
+                   return !r.report && r.unwritten == 0 && ends.of(r.member) == nullptr && lives(r);
+                 });
   return all;
 }
 
