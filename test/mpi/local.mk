@@ -6,6 +6,7 @@ mpi_test_programs = \
 	test/mpi/collectives \
 	test/mpi/compute \
 	test/mpi/digest \
+	test/mpi/early_ends \
 	test/mpi/fibers \
 	test/mpi/file_views \
 	test/mpi/file_waits \
@@ -100,6 +101,7 @@ mpi_test_files = \
 	test/mpi/onesided/shmem.c \
 	test/mpi/onesided/windows.c \
 	test/mpi/scribble.c \
+	test/mpi/threading/early_ends.c \
 	test/mpi/threading/file_views.c \
 	test/mpi/threading/own_workers.c \
 	test/mpi/threading/thread_puts.c \

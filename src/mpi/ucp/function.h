@@ -45,12 +45,14 @@ class UcpFunction {
   X(ucp_request_check_status)   \
   X(ucp_request_free)           \
   X(ucp_request_release)        \
+  X(ucp_request_test)           \
   X(ucp_tag_msg_recv_nb)        \
   X(ucp_tag_msg_recv_nbx)       \
   X(ucp_tag_probe_nb)           \
   X(ucp_tag_recv_nb)            \
   X(ucp_tag_recv_nbr)           \
   X(ucp_tag_recv_nbx)           \
+  X(ucp_tag_recv_request_test)  \
   X(ucp_tag_send_nb)            \
   X(ucp_tag_send_nbr)           \
   X(ucp_tag_send_nbx)           \

@@ -164,6 +164,14 @@ void forget_send(void* request, bool is_complete) noexcept {
   under_way ? sends.release(request) : sends.complete(request);
 }
 
+// UCP says that a receive is complete before it calls on_receive(), which reads the request and the
+// data, perhaps in another thread's progress. Its caller is not told so before that is over: both
+// may lie on the caller's stack, and the program may write to its buffer.
+ucs_status_t end_of_receive(ucs_status_t status) noexcept {
+  if (status != UCS_INPROGRESS) const Locked wait;
+  return status;
+}
+
 // MPI_Request_free on a receive that is under way: UCP would not call back when it completes, but
 // its message must be accounted for. True: it is freed later.
 bool forget(void* request) noexcept {
@@ -290,6 +298,17 @@ VERITY_UCP_WRAP_HOT(ucs_status_t, ucp_request_check_status, (void* request), (re
   const Locked lock;
   workers().sends.complete(request);
   return status;
+}
+
+// Open MPI's blocking receives poll with the first one, or with the second one.
+VERITY_UCP_WRAP_HOT(ucs_status_t, ucp_request_test, (void* request, ucp_tag_recv_info_t* info),
+                    (request, info)) {
+  return end_of_receive(VERITY_OWN(ucp_request_test)(request, info));
+}
+
+VERITY_UCP_WRAP_HOT(ucs_status_t, ucp_tag_recv_request_test,
+                    (void* request, ucp_tag_recv_info_t* info), (request, info)) {
+  return end_of_receive(VERITY_OWN(ucp_tag_recv_request_test)(request, info));
 }
 
 // MPICH's callbacks call it, for their own request, which UCP says is complete only when they have

@@ -23,6 +23,9 @@ for launcher in $openmpi $mpich; do
   if storm_or_stock "$mpi: a storm of wildcards and cancels" "$launcher" 30 4; then
     contains "$mpi: is compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
   fi
+  typechecked 100 "$launcher" 2 vposix,vself early_ends 600 3000000 > "$tap_dir/job"
+  contains "$mpi: receives that end in another thread" "$(cat "$tap_dir/job")" '^wrong 0$'
+  contains "$mpi: are compared, before the buffer changes" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
   typechecked 100 "$launcher" 3 vtcp,vself mixed -n 1000 > "$tap_dir/job"
   contains "$mpi: mixed messages" "$(cat "$tap_dir/job")" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0'
   is "$mpi: without a difference" "$(grep -c 'compared end to end, 0 differed$' "$tap_dir/job")" 3
