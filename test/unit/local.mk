@@ -12,13 +12,14 @@ verity_unit_SOURCES += \
 	test/unit/health/counters_test.cc \
 	test/unit/health/fault_record_test.cc \
 	test/unit/health/identity_test.cc \
+	test/unit/health/job_failures_test.cc \
 	test/unit/health/job_log_test.cc \
 	test/unit/health/summary_test.cc \
 	test/unit/health/syndrome_test.cc \
 	test/unit/health/collect_test.cc \
 	test/unit/health/directory_test.cc \
 	test/unit/health/process.h \
-	test/unit/health/file.h \
+	test/unit/health/file.h test/unit/health/job.h \
 	test/unit/health/port_test.cc \
 	test/unit/health/process_id_test.cc \
 	test/unit/health/reader_test.cc \

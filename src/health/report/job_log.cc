@@ -89,6 +89,12 @@ unsigned begun_before(off_t offset, std::size_t record_size) noexcept {
   return static_cast<unsigned>(std::min(static_cast<std::uint64_t>(offset) / record_size, kMost));
 }
 
+// Others ended later, and one of these was the last one. Where another process is dead, that may
+// have taken it for one that lives, unless it says that it has reported.
+bool is_reported(const Assembled& all) noexcept {
+  return all.reported || (all.later != 0 && all.reports.size() + all.later == all.registered);
+}
+
 // The last process of a launch's program may be removing it: then there is a new one in a moment.
 int open_to_begin(const char* path) noexcept {
   constexpr timespec kMoment{0, 100'000};
@@ -202,14 +208,14 @@ int JobLog::append(const std::string& record) noexcept {
   return static_cast<std::size_t>(written) == record.size() ? 0 : ENOSPC;
 }
 
-// In place, which takes no room, but may be beyond the limit as well. From now on it is no process
-// that may report for all.
-void JobLog::leave_reason() const noexcept {
+// In the record of its beginning, which takes no room, but may be beyond the limit as well: why it
+// cannot append its last one, from when on it is no process that may report for all; or that it
+// does report for all.
+void JobLog::note(std::uint64_t value) const noexcept {
   const util::WithoutWriteSignals guard;
   const int flags = fcntl(fd_, F_GETFL);  // pwrite() would append
   if (flags < 0 || fcntl(fd_, F_SETFL, flags & ~O_APPEND) != 0) return;
-  const std::uint64_t value = static_cast<unsigned>(error_);
-  (void)pwrite(fd_, &value, sizeof(value), begin_ + static_cast<off_t>(kUnwrittenAt));
+  (void)pwrite(fd_, &value, sizeof(value), begin_ + static_cast<off_t>(kNoteAt));
 }
 
 // The record just written: it says that the process lives, however that ends, and keeps the file
@@ -257,7 +263,8 @@ std::optional<Assembled> JobLog::look(const std::string& unwritten) const {
 std::optional<Assembled> JobLog::look_on(bool stays, const std::string& unwritten) const {
   auto all = look(unwritten);
   constexpr long kMillisecond = 1'000'000;
-  for (int i = 0; stays && i < 21 && all && all->others_live; ++i) {
+  const auto is_open = [&] { return all->others_live || (all->later != 0 && !is_reported(*all)); };
+  for (int i = 0; stays && i < 21 && all && is_open(); ++i) {
     const timespec pause{0, kMillisecond << std::min(i, 6)};
     (void)nanosleep(&pause, nullptr);
     all = look(unwritten);
@@ -278,12 +285,11 @@ JobLog::Outcome JobLog::leave_or_throw(const Report& report, Exit exit, Assemble
   auto all = look_on(appended && stays, appended ? std::string() : record);
   if (!all) return Outcome::kNoLog;
   if (all->deserted) remove(Which::kAny);
-  const bool last_one_reports =
-      all->later != 0 && all->reports.size() + all->later == all->registered;
   const bool first_error = exit == Exit::kError ? all->failed == all->stay
                                                 : stays && all->failed == 0 && !all->later_fails;
-  const bool reports = all->complete || (first_error && !last_one_reports);
-  if (!appended && !all->complete) leave_reason();
+  const bool reports = (all->complete || first_error) && !is_reported(*all);
+  if (!appended || (all->complete && all->reports.size() != all->registered))
+    note(all->complete ? kReported : static_cast<unsigned>(error_));
   if (!appended) (void)lock_byte(fd_, kTurn, F_UNLCK);
   if (reports) *all_p = std::move(*all);
   if (reports) return Outcome::kReports;

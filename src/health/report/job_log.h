@@ -17,6 +17,9 @@
 // leaves the reason in the record of its beginning. Such processes look at the file one after the
 // other, and the others wait for one that does so, as such an end has no place in the order.
 //
+// One that reports for all where another process is dead, or has not appended its record, leaves
+// that there as well: those that stay could not tell whether it saw that process dead.
+//
 //   +----------------+---------------+---------------+-------------+----
 //   | begin, rank 0  | begin, rank 1 | end, rank 1   | end, rank 0 | ...
 //   +----------------+---------------+---------------+-------------+----
@@ -65,6 +68,7 @@ struct JobRecord {
   std::optional<Report> report;  // of one that ended
   Exit exit = Exit::kSuccess;    // ... and how
   int unwritten = 0;             // of a beginning: why it has no record of its end, an errno
+  bool reported = false;         // of a beginning: it has reported for all
 };
 
 // A job's processes on this host when one of them ends.
@@ -77,6 +81,7 @@ struct Assembled {
   bool later_fails = false;     // one of them with an error, and did not wait
   unsigned unwritten = 0;       // that could not write theirs, for `error`
   int error = 0;                // an errno
+  bool reported = false;        // one that did not end before it has reported for all
   bool others_live = false;     // and have not ended
   bool complete = true;         // the others are dead, and none has ended after it
   bool deserted = true;         // so are those of the launch's other programs
@@ -89,8 +94,10 @@ struct Assembled {
 [[nodiscard]] std::string end_record(const Member& member, const Report& report, Exit exit);
 [[nodiscard]] std::vector<JobRecord> read_records(std::span<const std::byte> bytes);
 
-// Where a record has JobRecord::unwritten, 8 bytes.
-inline constexpr std::size_t kUnwrittenAt = 24;
+// Where a record of a beginning has JobRecord::unwritten, 8 bytes, or that its process has reported
+// for all.
+inline constexpr std::size_t kNoteAt = 24;
+inline constexpr std::uint64_t kReported = 4096;  // beyond the kernel's errors
 
 // What there was when `self` ended, whose records are among these; `lives` says of processes that
 // did not end whether they live. Nothing: they are not there.
@@ -134,7 +141,7 @@ class JobLog {
   [[nodiscard]] std::optional<Assembled> look(const std::string& unwritten) const;
   [[nodiscard]] std::optional<Assembled> look_on(bool stays, const std::string& unwritten) const;
   [[nodiscard]] Outcome leave_or_throw(const Report& report, Exit exit, Assembled* all_p);
-  void leave_reason() const noexcept;
+  void note(std::uint64_t value) const noexcept;
   enum class Which { kAny, kEmpty };
   void remove(Which which) const noexcept;
 

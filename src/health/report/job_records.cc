@@ -16,19 +16,19 @@ namespace {
 //   0   mark, 8 bytes: of this version and its counters
 //   8   size of the record
 //   16  1: begin, 2: end
-//   24  of a beginning: the error for which the account of the end could not be written; 0: none
+//   24  of a beginning: the error for which the account of the end could not be written, or that
+//       the process has reported for all; 0: neither
 //   32  pid, starts of process and stack, nonce, rank; then, at the end of a process, its account:
 //   numbers of 8 bytes, and texts as their length and bytes
 enum : std::uint64_t { kBegin = 1, kEnd = 2 };
 constexpr std::size_t kSizeAt = 8;
 constexpr std::uint64_t kLeast = 32;
-constexpr std::uint64_t kMostError = 4095;  // as of the kernel
 constexpr auto kMostExit = static_cast<std::uint64_t>(Exit::kErrorAtEnd);
 constexpr std::size_t kMostText = 4096;
 constexpr std::size_t kMostItems = 1024;
 
 std::uint64_t mark() noexcept {
-  std::uint64_t digest = 14695981039346656037U ^ 3;  // FNV-1a, and the version of the records
+  std::uint64_t digest = 14695981039346656037U ^ 4;  // FNV-1a, and the version of the records
   for (const CounterInfo& info : kCounterInfo) {
     for (const char c : info.name)
       digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
@@ -162,7 +162,9 @@ std::optional<JobRecord> read_record(std::span<const std::byte> bytes) {
   const std::uint64_t kind = in.number();
   if (record.size < kLeast || record.size > bytes.size() || (kind != kBegin && kind != kEnd))
     return std::nullopt;
-  record.unwritten = static_cast<int>(std::min(in.number(), kMostError));
+  const std::uint64_t note = in.number();
+  record.reported = note == kReported;
+  if (note < kReported) record.unwritten = static_cast<int>(note);
   record.member.pid = in.number();
   record.member.start_ticks = in.number();
   record.member.stack_start = in.number();
@@ -259,19 +261,23 @@ std::optional<Assembled> assemble(const std::vector<JobRecord>& records, const M
       all.reports.push_back(*end->report);
       all.failed += end != own_end && end->exit != Exit::kSuccess;
       all.stay += end != own_end && end->exit == Exit::kErrorAtEnd;
-    } else if (end != nullptr) {
+      continue;
+    }
+    all.reported = all.reported || record->reported;
+    if (end != nullptr) {
       ++all.later;
       all.later_fails = all.later_fails || end->exit == Exit::kError;
     } else if (record->unwritten != 0) {
       ++all.unwritten;
       all.error = record->unwritten;
-    } else {
+    } else if (!record->reported) {
       all.others_live = all.others_live || lives(*record);
     }
   }
   all.complete = all.later == 0 && !all.others_live;
   all.deserted = all.complete && std::none_of(records.begin(), records.end(), [&](const auto& r) {
-                   return !r.report && r.unwritten == 0 && ends.of(r.member) == nullptr && lives(r);
+                   return !r.report && r.unwritten == 0 && !r.reported &&
+                          ends.of(r.member) == nullptr && lives(r);
                  });
   return all;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,53 +17,10 @@
 
 #include "health/report/job_log.h"
 #include "unit/health/file.h"
+#include "unit/health/job.h"
 
 namespace verity::health {
 namespace {
-
-Report rank(const std::string& number) {
-  Report report;
-  report.who.rank = number;
-  return report;
-}
-
-// Memory that processes share.
-template <typename T>
-class Shared {
- public:
-  Shared() {
-    void* memory =
-        mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) value_ = static_cast<T*>(memory);
-  }
-  ~Shared() {
-    if (value_ != nullptr) munmap(value_, sizeof(T));
-  }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  T* operator->() const { return value_; }
-
- private:
-  T* value_ = nullptr;
-};
-
-// `run` in so many processes, with their numbers. Returns how many of them ended with 0.
-template <typename Run>
-unsigned run_ranks(unsigned count, Run&& run) {
-  for (unsigned i = 0; i < count; ++i) {
-    if (fork() != 0) continue;
-    run(i);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  unsigned good = 0;
-  for (int status = -1; wait(&status) > 0;) good += status == 0;
-  return good;
-}
-
-// For one of so many processes, until all have come.
-void meet(std::atomic<unsigned>& place, unsigned count) {
-  for (++place; place < count;) sched_yield();
-}
 
 TEST(HealthJobLog, FilesOfOneProcess) {
   const Folder folder;
@@ -94,19 +50,6 @@ TEST(HealthJobLog, TheSpaceOfAllAccountsIsTakenAtTheStart) {
   ASSERT_EQ(stat(logs[0].path().c_str(), &info), 0);
   EXPECT_GE(info.st_blocks * 512, 64 * 4096);
 }
-
-// Files of this process may have so many bytes only, in the life of this.
-struct FileLimit {
-  rlimit before{};
-  explicit FileLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit shorter{bytes, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &shorter);
-  }
-  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before); }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-};
 
 TEST(HealthJobLog, TheLastOneThatCannotWriteReportsTheOthers) {
   const Folder folder;
@@ -319,64 +262,6 @@ TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
   EXPECT_EQ(all.reports.size(), 1U);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-}
-
-// A launcher kills the one that stays when the other is seen to fail: so that one reports.
-TEST(HealthJobLog, WhoFailsAtOnceReportsForThoseThatStay) {
-  struct Two {
-    std::atomic<unsigned> begun, reported[2];
-  };
-  const Folder folder;
-  JobLog other;  // works on
-  ASSERT_TRUE(other.join(folder.path, "launch 1", "2", 3));
-  const Shared<Two> two;
-  const unsigned good = run_ranks(2, [&](unsigned i) {
-    JobLog log;
-    Assembled all;
-    ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), 3));
-    meet(two->begun, 2);
-    const auto size = std::filesystem::file_size(log.path());
-    meet(two->begun, 4);
-    while (i == 1 && std::filesystem::file_size(log.path()) == size) sched_yield();
-    const Exit exit = i == 0 ? Exit::kErrorAtEnd : Exit::kError;
-    if (log.leave(rank(std::to_string(i)), exit, &all) == JobLog::Outcome::kReports)
-      two->reported[i] = static_cast<unsigned>(all.reports.size());
-  });
-  EXPECT_EQ(good, 2U);
-  EXPECT_EQ(two->reported[0], 0U);
-  EXPECT_EQ(two->reported[1], 2U);
-}
-
-// All ranks of a program end with an error after MPI_Finalize: one report, of all of them.
-TEST(HealthJobLog, ThoseThatFailTogetherHaveOneReport) {
-  const Folder folder;
-  constexpr unsigned kRanks = 4;
-  const Shared<Ranks> ranks;
-  const unsigned good = run_ranks(kRanks, [&](unsigned i) {
-    JobLog log;
-    Assembled all;
-    ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), kRanks));
-    meet(ranks->begun[0], kRanks);
-    usleep(i * 20000);
-    if (log.leave(rank(std::to_string(i)), Exit::kErrorAtEnd, &all) == JobLog::Outcome::kReports) {
-      ++ranks->reports[0];
-      ranks->reported[0] += static_cast<unsigned>(all.reports.size());
-    }
-  });
-  EXPECT_EQ(good, kRanks);
-  EXPECT_EQ(ranks->reports[0], 1U);
-  EXPECT_EQ(ranks->reported[0], kRanks);
-}
-
-// One that fails waits for no rank that has work to do still.
-TEST(HealthJobLog, WhoFailsReportsSoon) {
-  const Folder folder;
-  JobLog first, second;
-  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
-  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
-  Assembled all;
-  EXPECT_EQ(first.leave(rank("0"), Exit::kErrorAtEnd, &all), JobLog::Outcome::kReports);
-  EXPECT_EQ(all.reports.size(), 1U);
 }
 
 TEST(HealthJobLog, FoldersThatCannotBeUsed) {
