@@ -12,10 +12,12 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <random>
 
 #include "health/process_id.h"
 #include "ucx-verity/health.h"
+#include "util/memory_calls.h"
 #include "util/without_write_signals.h"
 
 namespace verity::health {
@@ -208,14 +210,23 @@ int JobLog::append(const std::string& record) noexcept {
   return static_cast<std::size_t>(written) == record.size() ? 0 : ENOSPC;
 }
 
-// In the record of its beginning, which takes no room, but may be beyond the limit as well: why it
-// cannot append its last one, from when on it is no process that may report for all; or that it
-// does report for all.
+// In the record of its beginning, which takes no room: why it cannot append its last one, from when
+// on it is no process that may report for all; or that it does report for all. The record may be
+// beyond the limit as well, which is not in the way of a mapping.
 void JobLog::note(std::uint64_t value) const noexcept {
   const util::WithoutWriteSignals guard;
   const int flags = fcntl(fd_, F_GETFL);  // pwrite() would append
   if (flags < 0 || fcntl(fd_, F_SETFL, flags & ~O_APPEND) != 0) return;
-  (void)pwrite(fd_, &value, sizeof(value), begin_ + static_cast<off_t>(kNoteAt));
+  const auto at = static_cast<std::size_t>(begin_) + kNoteAt;
+  const std::size_t size = at + sizeof(value);
+  struct stat info;
+  if (pwrite(fd_, &value, sizeof(value), static_cast<off_t>(at)) >= 0 || errno != EFBIG ||
+      fstat(fd_, &info) != 0 || static_cast<std::size_t>(info.st_size) < size)
+    return;
+  void* memory = util::map_memory(nullptr, size, MAP_SHARED, fd_);
+  if (memory == MAP_FAILED) return;
+  std::memcpy(static_cast<std::byte*>(memory) + at, &value, sizeof(value));
+  util::unmap_memory(memory, size);
 }
 
 // The record just written: it says that the process lives, however that ends, and keeps the file

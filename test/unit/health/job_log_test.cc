@@ -109,14 +109,19 @@ TEST(HealthJobLog, WhoCannotWriteSaysWhy) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path));
 }
 
-TEST(HealthJobLog, WhoMayWriteNothingEndsAllTheSame) {
+TEST(HealthJobLog, WhoMayWriteNothingSaysWhy) {
   const Folder folder;
   JobLog log, other;
   ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 2));
   ASSERT_TRUE(other.join(folder.path, "launch 1", "1", 2));
   Assembled all;
-  const FileLimit limit(0);  // a write would be SIGXFSZ
-  EXPECT_EQ(log.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kNoLog);
+  {
+    const FileLimit limit(0);  // a write would be SIGXFSZ
+    EXPECT_EQ(log.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kNoLog);
+  }
+  EXPECT_EQ(other.leave(rank("1"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.unwritten, 1U);
+  EXPECT_EQ(all.error, EFBIG);
 }
 
 // All end at once, and only some of them can write: each is in one report, its own or the last
