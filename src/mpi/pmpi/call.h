@@ -92,13 +92,16 @@ class Call {
 };
 
 // Whether the outermost call is still under way, as far as its frame shows: what came over it has
-// another value where that returns to, or the stack was the program's own and is unmapped. (On
-// other processors no place is known for it.) For calls within calls alone.
-[[nodiscard, gnu::cold]] bool outer_is_there() noexcept;
+// another value where that returns to, or the stack was the program's own and is unmapped (on other
+// processors no place is known for it), or this call's callers lie on both sides of it. For calls
+// within calls alone.
+[[nodiscard, gnu::cold]] bool outer_is_there(const void* return_address,
+                                             const void* frame_end) noexcept;
 
 // Enters one. The number of calls around it.
 inline int enter_call(const void* return_address, const void* frame_end) noexcept {
-  if (thread.depth != 0 && (frame_end >= thread.outer || !outer_is_there())) [[unlikely]]
+  if (thread.depth != 0 &&
+      (frame_end >= thread.outer || !outer_is_there(return_address, frame_end))) [[unlikely]]
     abandon_calls();
   if (thread.depth == 0) [[likely]] {
     thread.outer = frame_end;

@@ -101,6 +101,9 @@ for launcher in $openmpi $mpich; do
   typechecked 60 "$launcher" 2 vposix,vself jump again > "$tap_dir/job"
   is "$mpi: a collective operation that was left so" "$(grep -c '^jump sum 2$' "$tap_dir/job")" 2
   is "$mpi: is not compared with the others' next one" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
+  typechecked 60 "$launcher" 3 vposix,vself jump array > "$tap_dir/job"
+  is "$mpi: the same beneath an array over its frame" "$(grep -c '^jump array sum 3$' "$tap_dir/job")" 3
+  is "$mpi: is not compared either" "$(grep -c 'mismatch in' "$tap_dir/job")" 0
   typechecked 60 "$launcher" 2 vposix,vself fibers > "$tap_dir/job"
   is "$mpi: on a stack that is unmapped afterwards" "$(grep -c '^fibers 3 of 3$' "$tap_dir/job")" 2
   threads "$mpi: no communicator is freed under its error handler" 2 released '^released errors [1-9][0-9]* freed under the handler 0$'

@@ -7,6 +7,9 @@
  *   jump deeper  the same, after an error in a call from nearer to main
  *   jump again   collective operations, of which rank 1 makes the first one wrong before; prints
  *                'jump sum N'
+ *   jump array   a collective operation that rank 1 makes wrong, within a nonblocking one that it
+ *                completes in a function with an array over the frame that was left; prints
+ *                'jump array sum N'
  */
 #include <mpi.h>
 #include <setjmp.h>
@@ -67,6 +70,28 @@ static void add_all(int rank) {
   printf("jump sum %d\n", sum);
 }
 
+/* Nobody writes to the middle of `room`. */
+static void __attribute__((noinline)) wait_beneath_array(MPI_Request* request) {
+  volatile char room[4096];
+  room[0] = room[sizeof(room) - 1] = 0;
+  MPI_Wait(request, MPI_STATUS_IGNORE);
+  room[1] = room[0];
+}
+
+static void add_within(int rank) {
+  int one = 1, sum = 0, number = 0;
+  double real = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    MPI_Request request;
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (rank == 1) add_wrong();
+    wait_beneath_array(&request);
+    MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&real, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  }
+  printf("jump array sum %d\n", sum);
+}
+
 int main(int argc, char** argv) {
   MPI_Errhandler handler;
   const char* how = argc > 1 ? argv[1] : "";
@@ -76,7 +101,13 @@ int main(int argc, char** argv) {
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   if (strcmp(how, "deeper") == 0) send_wrong();
-  strcmp(how, "again") == 0 ? add_all(rank) : receive_deeper(rank);
+  if (strcmp(how, "again") == 0) {
+    add_all(rank);
+  } else if (strcmp(how, "array") == 0) {
+    add_within(rank);
+  } else {
+    receive_deeper(rank);
+  }
   MPI_Errhandler_free(&handler);
   MPI_Finalize();
   return 0;
