@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "health/process_id.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <memory>
 
 namespace verity::health {
 
@@ -27,20 +29,26 @@ std::uint64_t stat_of(std::uint64_t pid, StatField field) {
   return parse_stat(first_bytes("/proc/" + std::to_string(pid) + "/stat"), field);
 }
 
-}  // namespace
-
-std::uint64_t parse_stat(std::string_view stat, StatField field) noexcept {
+// As parse_stat(), and a zombie's too.
+std::uint64_t field_of(std::string_view stat, StatField field) noexcept {
   const int blanks = static_cast<int>(field) - 2;  // from the name's ')' to the field
   std::size_t at = stat.rfind(')');
-  if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' ||
-      stat[at + 2] == 'X')
-    return 0;
   for (int i = 0; i < blanks && at != std::string_view::npos; ++i) at = stat.find(' ', at + 1);
   if (at == std::string_view::npos) return 0;
   std::uint64_t value = 0;
   const char* first = stat.data() + at + 1;
   const auto [end, error] = std::from_chars(first, stat.data() + stat.size(), value);
   return error == std::errc() && end != first ? value : 0;
+}
+
+}  // namespace
+
+std::uint64_t parse_stat(std::string_view stat, StatField field) noexcept {
+  const std::size_t at = stat.rfind(')');
+  if (at == std::string_view::npos || at + 2 >= stat.size() || stat[at + 2] == 'Z' ||
+      stat[at + 2] == 'X')
+    return 0;
+  return field_of(stat, field);
 }
 
 std::uint64_t start_ticks(std::uint64_t pid) { return stat_of(pid, StatField::kStartTicks); }
@@ -51,6 +59,20 @@ std::uint32_t stack_mark(std::uint64_t pid) {
   const std::uint64_t start = stack_start(pid);
   // Multiplied, as the lowest bits are always the same.
   return start == 0 ? 0 : static_cast<std::uint32_t>((start * 0x9e3779b97f4a7c15U >> 32) % 255 + 1);
+}
+
+bool is_exiting(std::uint64_t pid) {
+  constexpr std::uint64_t kExiting = 4;  // the kernel's PF_EXITING
+  const std::string folder = "/proc/" + std::to_string(pid) + "/task/";
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(opendir(folder.c_str()), closedir);
+  bool any = false;
+  while (const dirent* thread = threads != nullptr ? readdir(threads.get()) : nullptr) {
+    if (thread->d_name[0] == '.') continue;
+    const std::string stat = first_bytes(folder + thread->d_name + "/stat");
+    if (!stat.empty() && (field_of(stat, StatField::kFlags) & kExiting) == 0) return false;
+    any = true;
+  }
+  return any;
 }
 
 bool runs_as(std::uint64_t pid, std::uint32_t user) {

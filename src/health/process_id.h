@@ -22,9 +22,13 @@ namespace verity::health {
 // to 255, so that one exec() of 255 does not show. 0: not known.
 [[nodiscard]] std::uint32_t stack_mark(std::uint64_t pid);
 
+// Whether all threads of process `pid` are ending, so that it runs nothing of its program any more.
+// It holds its locks until its memory is freed, which may take seconds.
+[[nodiscard]] bool is_exiting(std::uint64_t pid);
+
 // A field of a line of /proc/PID/stat by its number in proc(5); the program's name in the line may
 // hold blanks and parentheses. 0: it is none, or a zombie's.
-enum class StatField { kStartTicks = 22, kStackStart = 28 };
+enum class StatField { kFlags = 9, kStartTicks = 22, kStackStart = 28 };
 [[nodiscard]] std::uint64_t parse_stat(std::string_view stat, StatField field) noexcept;
 
 // Whether one of the user numbers of process `pid` (real, effective, saved, of files) is that one.

@@ -241,14 +241,16 @@ void JobLog::lock(std::size_t size) noexcept {
 }
 
 // A process without its lock may have closed the file's descriptor. Or it runs another program by
-// exec(): that one has no more to say of this job than a dead one.
+// exec(): that one has no more to say of this job than a dead one, or than one that is killed and
+// has its lock still.
 bool JobLog::lives(const JobRecord& record) const noexcept {
   struct flock theirs {};
   theirs.l_type = F_RDLCK;
   theirs.l_whence = SEEK_SET;
   theirs.l_start = static_cast<off_t>(record.offset);
   theirs.l_len = static_cast<off_t>(record.size);
-  if (fcntl(fd_, F_GETLK, &theirs) == 0 && theirs.l_type != F_UNLCK) return true;
+  if (fcntl(fd_, F_GETLK, &theirs) == 0 && theirs.l_type != F_UNLCK)
+    return theirs.l_pid <= 0 || !is_exiting(static_cast<std::uint64_t>(theirs.l_pid));
   const Member& m = record.member;
   if (m.start_ticks == 0 || start_ticks(m.pid) != m.start_ticks) return false;
   const std::uint64_t stack = stack_start(m.pid);

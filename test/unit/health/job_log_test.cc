@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -266,6 +268,39 @@ TEST(HealthJobLog, WhoRunsAnotherProgramIsNotWaitedFor) {
   EXPECT_EQ(all.registered, 2U);
   EXPECT_EQ(all.reports.size(), 1U);
   kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+// One that was killed holds its lock until its memory is freed.
+TEST(HealthJobLog, WhoIsKilledIsNotWaitedForWhileItsMemoryIsFreed) {
+  const Folder folder;
+  constexpr std::size_t kBytes = 256 << 20;
+  JobLog log;
+  ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 2));
+  int until_ready[2];
+  ASSERT_EQ(pipe(until_ready), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    void* memory =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED && madvise(memory, kBytes, MADV_NOHUGEPAGE) == 0)
+      std::memset(memory, 1, kBytes);
+    JobLog other;
+    if (other.join(folder.path, "launch 1", "1", 2) && write(until_ready[1], "", 1) == 1) pause();
+    _exit(1);
+  }
+  char byte;
+  EXPECT_EQ(read(until_ready[0], &byte, 1), 1);
+  close(until_ready[0]);
+  close(until_ready[1]);
+  kill(child, SIGKILL);
+  const auto pid = static_cast<std::uint64_t>(child);
+  while (!is_exiting(pid) && waitpid(child, nullptr, WNOHANG) == 0) {}
+  Assembled all;
+  EXPECT_EQ(log.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kReports);
+  EXPECT_EQ(all.registered, 2U);
+  EXPECT_EQ(all.reports.size(), 1U);
   waitpid(child, nullptr, 0);
 }
 

@@ -13,11 +13,13 @@ TEST(HealthProcessId, TellsProcessesApart) {
       "1 (a) b) (c) S 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1 2 3 4 140737 1";
   EXPECT_EQ(ticks(stat), 8413u);
   EXPECT_EQ(parse_stat(stat, StatField::kStackStart), 140737u);
+  EXPECT_EQ(parse_stat(stat, StatField::kFlags), 4194560u);
   EXPECT_EQ(ticks("1 (a) S 1 1"), 0u);
   EXPECT_EQ(ticks("1 (a) Z 1 1 1 0 -1 4194560 1 1 1 1 1 1 1 1 20 0 1 0 8413 1 1"), 0u);
   EXPECT_EQ(ticks(""), 0u);
   EXPECT_NE(start_ticks(static_cast<std::uint64_t>(getpid())), 0u);
   EXPECT_NE(stack_start(static_cast<std::uint64_t>(getpid())), 0u);
+  EXPECT_FALSE(is_exiting(static_cast<std::uint64_t>(getpid())));
   EXPECT_EQ(start_ticks(0), 0u);
 }
 
