@@ -42,6 +42,7 @@ std::string file_of(Input& input) {
                              ? health::end_record(member, report_of(input),
                                                   static_cast<health::Exit>((how >> 1) % 3))
                              : health::begin_record(member);
+    if (how % 16 == 2) record[health::kNoteAt + how / 128] = '\x10';  // an error, or kReported
     if (how >= 0xf0) record.resize(input.u16() % record.size());
     file += record;
   }
