@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "health/report/job_log.h"
@@ -16,27 +15,32 @@
 namespace verity::health {
 namespace {
 
+// Two ranks, of which the second one ends when the first one has appended its account.
+struct Two {
+  std::atomic<unsigned> begun, reported[2];
+
+  void end(const Folder& folder, unsigned i, Exit exit, rlim_t limit = RLIM_INFINITY) {
+    JobLog log;
+    Assembled all;
+    ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), 3));
+    meet(begun, 2);
+    const auto size = std::filesystem::file_size(log.path());
+    meet(begun, 4);
+    while (i == 1 && std::filesystem::file_size(log.path()) == size) sched_yield();
+    const FileLimit files(limit);
+    if (log.leave(rank(std::to_string(i)), exit, &all) == JobLog::Outcome::kReports)
+      reported[i] = static_cast<unsigned>(all.reports.size());
+  }
+};
+
 // A launcher kills the one that stays when the other is seen to fail: so that one reports.
 TEST(HealthJobFailures, WhoFailsAtOnceReportsForThoseThatStay) {
-  struct Two {
-    std::atomic<unsigned> begun, reported[2];
-  };
   const Folder folder;
   JobLog other;  // works on
   ASSERT_TRUE(other.join(folder.path, "launch 1", "2", 3));
   const Shared<Two> two;
-  const unsigned good = run_ranks(2, [&](unsigned i) {
-    JobLog log;
-    Assembled all;
-    ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), 3));
-    meet(two->begun, 2);
-    const auto size = std::filesystem::file_size(log.path());
-    meet(two->begun, 4);
-    while (i == 1 && std::filesystem::file_size(log.path()) == size) sched_yield();
-    const Exit exit = i == 0 ? Exit::kErrorAtEnd : Exit::kError;
-    if (log.leave(rank(std::to_string(i)), exit, &all) == JobLog::Outcome::kReports)
-      two->reported[i] = static_cast<unsigned>(all.reports.size());
-  });
+  const unsigned good = run_ranks(
+      2, [&](unsigned i) { two->end(folder, i, i == 0 ? Exit::kErrorAtEnd : Exit::kError); });
   EXPECT_EQ(good, 2U);
   EXPECT_EQ(two->reported[0], 0U);
   EXPECT_EQ(two->reported[1], 2U);
@@ -80,9 +84,6 @@ TEST(HealthJobFailures, WhoFailsReportsSoon) {
 // One stays for the others, one is dead, and the last one cannot write, or can: it has found all,
 // and who stayed need not report them again.
 TEST(HealthJobFailures, WhoStaysLeavesTheReportToTheLastOne) {
-  struct Two {
-    std::atomic<unsigned> begun, reported[2];
-  };
   for (const bool dies : {false, true}) {
     for (const bool writes : {false, true}) {
       const Folder folder;
@@ -94,18 +95,8 @@ TEST(HealthJobFailures, WhoStaysLeavesTheReportToTheLastOne) {
         });
       }
       const unsigned good = run_ranks(2, [&](unsigned i) {
-        JobLog log;
-        Assembled all;
-        ASSERT_TRUE(log.join(folder.path, "launch 1", std::to_string(i), 3));
-        meet(two->begun, 2);
-        const auto size = std::filesystem::file_size(log.path());
-        meet(two->begun, 4);
-        while (i == 1 && std::filesystem::file_size(log.path()) == size) sched_yield();
-        std::optional<FileLimit> limit;
-        if (i == 1 && !writes) limit.emplace(1000);
-        const Exit exit = i == 0 ? Exit::kErrorAtEnd : Exit::kSuccess;
-        if (log.leave(rank(std::to_string(i)), exit, &all) == JobLog::Outcome::kReports)
-          two->reported[i] = static_cast<unsigned>(all.reports.size());
+        two->end(folder, i, i == 0 ? Exit::kErrorAtEnd : Exit::kSuccess,
+                 i == 1 && !writes ? 1000 : RLIM_INFINITY);
       });
       EXPECT_EQ(good, 2U);
       EXPECT_EQ(two->reported[0], 0U) << dies << writes;
