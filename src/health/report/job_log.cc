@@ -184,7 +184,7 @@ bool JobLog::join(const std::string& folder, const std::string& key, const std::
 
 // The space of all accounts is taken now: in a full file system the last process could not append
 // its own, and those of the processes that have ended would never be printed. They share it, so
-// that a long account may be as others are short. Where nobody says how many ranks there are, each
+// that a long account may be as others are short. Where the launcher does not count ranks, each
 // takes that of those that began before it as well. Returns an errno where there is none.
 int JobLog::reserve(unsigned ranks) const noexcept {
   constexpr off_t kOfOne = 4096;

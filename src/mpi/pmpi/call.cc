@@ -64,7 +64,7 @@ bool outer_is_there(const void* return_address, const void* frame_end) noexcept 
   if (read_pointer(static_cast<const void* const*>(thread.outer) - 1) != thread.returns)
     return false;
 #endif
-  // An array that nobody has filled may lie there now, with what was there before.
+  // An array that was never filled may lie there now, with what was there before.
   const Within within{thread.returns, return_address,
                       static_cast<const char*>(thread.outer) - static_cast<const char*>(frame_end)};
   auto& [calls, next] = known_within;

@@ -165,7 +165,7 @@ void forget_send(void* request, bool is_complete) noexcept {
 }
 
 // UCP says that a receive is complete before it calls on_receive(), which reads the request and the
-// data, perhaps in another thread's progress. Its caller is not told so before that is over: both
+// data, perhaps in another thread's progress. Its caller must not see that before it is over: both
 // may lie on the caller's stack, and the program may write to its buffer.
 ucs_status_t end_of_receive(ucs_status_t status) noexcept {
   if (status != UCS_INPROGRESS) const Locked wait;

@@ -70,7 +70,7 @@ static void add_all(int rank) {
   printf("jump sum %d\n", sum);
 }
 
-/* Nobody writes to the middle of `room`. */
+/* The middle of `room` is never written to. */
 static void __attribute__((noinline)) wait_beneath_array(MPI_Request* request) {
   volatile char room[4096];
   room[0] = room[sizeof(room) - 1] = 0;
