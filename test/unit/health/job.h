@@ -15,6 +15,7 @@
 #include <string>
 
 #include "health/report/job_log.h"
+#include "unit/health/file.h"
 
 namespace verity::health {
 
@@ -23,6 +24,15 @@ inline Report rank(const std::string& number) {
   report.who.rank = number;
   return report;
 }
+
+// The two ranks of a job, which have begun.
+struct TwoRanks {
+  JobLog first, second;
+  explicit TwoRanks(const Folder& folder) {
+    EXPECT_TRUE(first.join(folder.path, "launch 1", "0", 2));
+    EXPECT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  }
+};
 
 // Memory that processes share.
 template <typename T>

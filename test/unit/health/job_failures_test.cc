@@ -73,9 +73,8 @@ TEST(HealthJobFailures, ThoseThatFailTogetherHaveOneReport) {
 // One that fails waits for no rank that has work to do still.
 TEST(HealthJobFailures, WhoFailsReportsSoon) {
   const Folder folder;
-  JobLog first, second;
-  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
-  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  TwoRanks ranks(folder);
+  auto& [first, second] = ranks;
   Assembled all;
   EXPECT_EQ(first.leave(rank("0"), Exit::kErrorAtEnd, &all), JobLog::Outcome::kReports);
   EXPECT_EQ(all.reports.size(), 1U);

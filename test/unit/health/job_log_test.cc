@@ -55,9 +55,8 @@ TEST(HealthJobLog, TheSpaceOfAllAccountsIsTakenAtTheStart) {
 
 TEST(HealthJobLog, TheLastOneThatCannotWriteReportsTheOthers) {
   const Folder folder;
-  JobLog first, second;
-  ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
-  ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+  TwoRanks ranks(folder);
+  auto& [first, second] = ranks;
   Assembled all;
   EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
   {
@@ -113,9 +112,8 @@ TEST(HealthJobLog, WhoCannotWriteSaysWhy) {
 
 TEST(HealthJobLog, WhoMayWriteNothingSaysWhy) {
   const Folder folder;
-  JobLog log, other;
-  ASSERT_TRUE(log.join(folder.path, "launch 1", "0", 2));
-  ASSERT_TRUE(other.join(folder.path, "launch 1", "1", 2));
+  TwoRanks ranks(folder);
+  auto& [log, other] = ranks;
   Assembled all;
   {
     const FileLimit limit(0);  // a write would be SIGXFSZ
@@ -160,9 +158,8 @@ TEST(HealthJobLog, WhoCannotWriteIsInOneReport) {
 TEST(HealthJobLog, TheLastOneReportsTheOthersBesideAPartOfARecord) {
   const Folder folder;
   for (const rlim_t limit : {rlim_t{1000}, RLIM_INFINITY}) {
-    JobLog first, second;
-    ASSERT_TRUE(first.join(folder.path, "launch 1", "0", 2));
-    ASSERT_TRUE(second.join(folder.path, "launch 1", "1", 2));
+    TwoRanks ranks(folder);
+    auto& [first, second] = ranks;
     Assembled all;
     EXPECT_EQ(first.leave(rank("0"), Exit::kSuccess, &all), JobLog::Outcome::kOthersLive);
     std::ofstream(first.path(), std::ios::app) << begin_record({}).substr(0, 20);
