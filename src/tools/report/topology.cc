@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 #include "util/text.h"
 
@@ -16,6 +17,22 @@ std::string_view take(std::string_view& text, char separator) {
   const std::string_view piece = text.substr(0, end);
   text.remove_prefix(std::min(end + 1, text.size()));
   return piece;
+}
+
+// Takes a NAME = VALUE as Slurm reads it: blanks and tabs are all the same, also around the sign,
+// and none ends what stands in quotes. A pair without a name: there is none left.
+std::pair<std::string_view, std::string_view> take_pair(std::string_view& line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::string_view name = util::trimmed(take(line, '='));
+  name.remove_prefix(name.find_last_of(kBlanks) + 1);  // npos + 1 is 0
+  line = util::trimmed(line);
+  if (line.starts_with('"')) {
+    line.remove_prefix(1);
+    return {name, take(line, '"')};
+  }
+  const std::string_view value = line.substr(0, line.find_first_of(kBlanks));
+  line.remove_prefix(value.size());
+  return {name, value};
 }
 
 bool same_word(std::string_view a, std::string_view b) {
@@ -171,12 +188,10 @@ std::string Topology::parse_slurm(std::string_view text) {
     std::string name;
     std::vector<std::string> hosts;
     while (!line.empty()) {
-      std::string_view word = take(line, ' ');
-      const std::string_view key = util::trimmed(take(word, '='));
-      if (same_word(key, "SwitchName")) name = util::trimmed(word);
+      const auto [key, value] = take_pair(line);
+      if (same_word(key, "SwitchName")) name = value;
       if (!same_word(key, "Nodes")) continue;
-      if (std::string problem = expand_hosts(util::trimmed(word), kMostHosts, &hosts);
-          !problem.empty())
+      if (std::string problem = expand_hosts(value, kMostHosts, &hosts); !problem.empty())
         return problem;
     }
     for (const std::string& host : hosts) add(short_host(host), {.switch_name = name});

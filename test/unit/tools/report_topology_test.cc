@@ -47,6 +47,23 @@ TEST(Topology, Slurm) {
   EXPECT_EQ(topology.hosts_of("leaf2"), 4U);
 }
 
+// As slurm.conf(5)'s parser has them: any blanks, also around the sign, and values in quotes.
+TEST(Topology, SlurmWithOtherBlanks) {
+  Topology topology;
+  ASSERT_EQ(topology.parse("SwitchName=leaf1\tNodes=node[1-3]\tLinkSpeed=9\r\n"
+                           "SwitchName = leaf2 Nodes =node[4-5]\n"
+                           "\tSwitchName=\"leaf3\"\t \\\n\t Nodes=\"node[6-9]\"#the last\n"),
+            "");
+  const std::pair<const char*, const char*> kPlaces[] = {
+      {"node3", "leaf1"}, {"node4", "leaf2"}, {"node9", "leaf3"}};
+  for (const auto& [host, name] : kPlaces) {
+    ASSERT_TRUE(topology.find(host, "")) << host;
+    EXPECT_EQ(topology.find(host, "")->switch_name, name);
+  }
+  EXPECT_EQ(topology.hosts_of("leaf1"), 3U);
+  EXPECT_EQ(topology.hosts_of("leaf3"), 4U);
+}
+
 TEST(Topology, ListsWithSeveralBrackets) {
   std::vector<std::string> hosts;
   EXPECT_EQ(expand_hosts("rack[1-2]n[01,3],login, r[7]x", 100, &hosts), "");
