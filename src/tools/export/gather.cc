@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string_view>
@@ -228,26 +229,29 @@ struct Folder {
 };
 
 // The folders that can be opened, each once, those with fewest files first: a full one delays no
-// other.
-std::vector<Folder> open_folders(const std::vector<std::string>& paths, const GatherLimits& limits,
-                                 Gathered& result) {
+// other. Those that the ledger's sums are of as well, as far as they are there still: what a run
+// leaves out would count once more in the next one.
+std::vector<Folder> open_folders(const std::vector<std::string>& paths, const Ledger& ledger,
+                                 const GatherLimits& limits, Gathered& result) {
   std::vector<Folder> folders;
   std::set<std::pair<dev_t, ino_t>> known;
   std::random_device random;
-  for (const std::string& path : paths) {
+  const auto add = [&](const std::string& path, bool named) {
     Folder folder{std::make_shared<health::Directory>(), {}, false};
     if (const std::string problem = folder.directory->open(path); !problem.empty()) {
-      result.blind.push_back(health::printable(path) + ": " + problem);
-      continue;
+      if (named) result.blind.push_back(health::printable(path) + ": " + problem);
+      return;
     }
-    if (!known.insert(folder.directory->place()).second) continue;  // by another name
+    if (!known.insert(folder.directory->place()).second) return;  // by another name
     folder.names = folder.directory->names(limits.files, &folder.more);
     if (limits.anywhere && !folder.names.empty()) {
       const auto first = static_cast<std::ptrdiff_t>(random() % folder.names.size());
       std::rotate(folder.names.begin(), folder.names.begin() + first, folder.names.end());
     }
     folders.push_back(std::move(folder));
-  }
+  };
+  for (const std::string& path : paths) add(path, true);
+  for (const std::string& path : ledger.folders) add(path, false);
   std::stable_sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) {
     return a.names.size() < b.names.size();
   });
@@ -333,7 +337,7 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
   raise_descriptor_limit();
   Gathering run(ledger, take_before_ns);
   const std::uint64_t now_ns = health::realtime_ns();
-  const std::vector<Folder> folders = open_folders(directories, limits, run.result);
+  const std::vector<Folder> folders = open_folders(directories, ledger, limits, run.result);
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const Folder& folder = folders[i];
     // What killed jobs left, beside health files.
@@ -358,7 +362,11 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
     run.result.partial.push_back("files of other users than they say: " + std::to_string(read) +
                                  " of " + std::to_string(run.deferred.size()) + " files");
   }
-  return run.finish();
+  Gathered gathered = run.finish();
+  if (gathered.complete) ledger.folders.clear();
+  for (const Folder& folder : folders)
+    ledger.folders.insert(std::filesystem::absolute(folder.directory->path()));
+  return gathered;
 }
 
 void remove_taken(const Gathered& gathered) noexcept {

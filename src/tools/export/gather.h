@@ -74,8 +74,8 @@ struct GatherLimits {
                           // again and again, sees them all in time
 };
 
-// Adds up the ledger and all files that it does not hold. With `take_before_ns` > 0, files of
-// processes that ended before that time go into the ledger.
+// Adds up the ledger and all files that it does not hold, of these folders and of the ledger's.
+// With `take_before_ns` > 0, files of processes that ended before that time go into the ledger.
 [[nodiscard]] Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
                               const GatherLimits& limits, std::uint64_t take_before_ns);
 

@@ -53,6 +53,7 @@ struct Ledger {
   std::uint64_t written = 0;    // when, in seconds since 1970
   std::set<std::string>
       taken;  // files in `ended` that may lie there still: the run was cut before it removed them
+  std::set<std::string> folders;    // that the last complete run read, and those since
   Troubles seen;                    // most that a run knew of since the last complete one
   std::set<health::PathKey> shown;  // paths with series of their own, see exposition.h
   std::map<health::PathKey, std::uint64_t>

@@ -97,6 +97,8 @@ Ledger ledger_of(const json& root) {
   ledger.ended = paths_of(root.at("ended"));
   ledger.ended_trouble = troubles_of(root.at("ended_trouble"));
   for (const json& name : root.at("taken")) ledger.taken.insert(name_of(name.get<std::string>()));
+  for (const json& name : root.value("folders", json::array()))
+    ledger.folders.insert(name_of(name.get<std::string>()));
   ledger.seen = troubles_of(root.at("seen"));
   ledger.counted = paths_of(root.value("counted", json::array()));
   ledger.seen_paths = paths_of(root.value("seen_paths", json::array()));
@@ -122,10 +124,13 @@ std::string to_json(const Ledger& ledger) {
   for (const auto& [key, since] : ledger.begun) begun.push_back({json_of(key), since});
   json taken = json::array();
   for (const std::string& name : ledger.taken) taken.push_back(text_of(name));
+  json folders = json::array();
+  for (const std::string& name : ledger.folders) folders.push_back(text_of(name));
   const json root = {{"schema", kSchema},
                      {"ended", json_of(ledger.ended)},
                      {"ended_trouble", json_of(ledger.ended_trouble)},
                      {"taken", taken},
+                     {"folders", folders},
                      {"seen", json_of(ledger.seen)},
                      {"counted", json_of(ledger.counted)},
                      {"seen_paths", json_of(ledger.seen_paths)},

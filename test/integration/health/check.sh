@@ -125,6 +125,18 @@ ok "the exporter takes it" test ! -e "$tap_dir/node3/1-aged.health"
 ok "and counts it" test "$(metric_sum bytes_verified_total "$tap_dir/out")" -gt "$before"
 is "once" "$(export_of node3 | metric_sum bytes_verified_total)" "$(metric_sum bytes_verified_total "$tap_dir/out")"
 
+# A run by hand with another folder alone: what is in the usual one counts once all the same.
+mkdir "$tap_dir/usual" "$tap_dir/elsewhere"
+cp "$tap_dir/sample.health" "$tap_dir/usual/1-x.health"
+for folder in usual elsewhere usual; do
+  "$tool" export --injected --ledger "$tap_dir/folders.ledger" --directory "$tap_dir/$folder" > "$tap_dir/out.$folder"
+  cp -n "$tap_dir/out.$folder" "$tap_dir/out.first"
+done
+is "a folder that one run does not name counts once" "$(metric_sum bytes_verified_total "$tap_dir/out.usual")" \
+  "$(metric_sum bytes_verified_total "$tap_dir/out.first")"
+mv "$tap_dir/usual" "$tap_dir/removed"
+lacks "  and is no concern once it is removed" "$("$tool" check --injected --ledger "$tap_dir/folders.ledger" --directory "$tap_dir/elsewhere")" 'cannot read'
+
 # A path's first faults: Prometheus sees an increase only where its series begin with zero.
 mkdir "$tap_dir/begins"
 textfile=$tap_dir/begins.prom

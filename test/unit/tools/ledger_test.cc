@@ -351,11 +351,13 @@ TEST(Ledger, IsThatOfOneHost) {
 TEST(Ledger, SurvivesItsFile) {
   Ledger ledger;
   ledger.taken.insert("/caf\xe9/caf\xc3\xa9\xff\x80.health");
+  ledger.folders.insert("/caf\xe9");
   take(ledger, "/dir/1.health", process("b\"\\\n\xff", 100, 3));
   observe(ledger, with(ledger, {process("c", 5, 1)}), kNow);
   Ledger again;
   ASSERT_EQ(from_json(to_json(ledger), &again), "");
   EXPECT_EQ(again.taken, ledger.taken);
+  EXPECT_EQ(again.folders, ledger.folders);
   EXPECT_EQ(bytes_of(totals_of(again)), 100U);
   EXPECT_EQ(faults_of(recent(again, totals_of(again), kNow, 0)), 3U);
   EXPECT_EQ(again.hours.size(), ledger.hours.size());
