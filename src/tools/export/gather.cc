@@ -307,9 +307,11 @@ LoadedLedger load_ledger(const std::string& path, Ledger* ledger_p) {
 std::string replace_file(const std::string& path, const std::string& text, unsigned mode) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  std::string temporary =
-      folder + (slash == std::string::npos ? "/" : "") + "." + path.substr(slash + 1) + ".XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  // Always that name: the next run replaces what one that was killed has left.
+  const std::string temporary =
+      folder + (slash == std::string::npos ? "/" : "") + "." + path.substr(slash + 1) + ".new";
+  (void)unlink(temporary.c_str());
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return why("cannot write in", folder);
   const bool written = util::write_all(fd, text) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
   std::string problem = written ? "" : why("cannot write", path);

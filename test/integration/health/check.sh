@@ -162,6 +162,7 @@ cat > "$tap_dir/slow.c" << 'C'
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
 static int done, over;
 DIR *fdopendir(int fd) {
@@ -171,6 +172,10 @@ DIR *fdopendir(int fd) {
 int closedir(DIR *folder) {
   if (done && !over++ && system("eval \"LD_PRELOAD= $AFTERWARDS\" > /dev/null") != 0) abort();
   return ((int (*)(DIR *)) dlsym(RTLD_NEXT, "closedir"))(folder);
+}
+int rename(const char *from, const char *to) {
+  if (getenv("KILLED")) raise(SIGKILL);
+  return ((int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "rename"))(from, to);
 }
 C
 if ${CC:-cc} -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl; then
@@ -190,6 +195,13 @@ exit 0"
   cp "$tap_dir/sample.health" "$tap_dir/vanishing/1-x.health"
   lacks "nor for status" "$(LD_PRELOAD=$tap_dir/slow.so "$tool" status "$tap_dir/vanishing")" 'not read'
   unset MEANWHILE AFTERWARDS
+  # A run that is killed as it replaces the ledger, and the next one.
+  mkdir "$tap_dir/killed"
+  export_killed() { "$tool" export --ledger "$tap_dir/killed/ledger" --directory "$tap_dir/vanishing"; }
+  (MEANWHILE=true AFTERWARDS=true KILLED=y LD_PRELOAD=$tap_dir/slow.so export_killed) > "$tap_dir/out" 2>&1
+  ok "a run is killed before it has a ledger" test ! -e "$tap_dir/killed/ledger"
+  export_killed > "$tap_dir/out"
+  is "  the next one leaves nothing of it" "$(ls -A "$tap_dir/killed" | xargs)" "ledger ledger.lock"
 else
   skip "check beside the exporter" "no compiler"
 fi
