@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "health/process_id.h"
+#include "util/beyond_streams.h"
 #include "util/memory_calls.h"
 
 namespace verity::health {
@@ -181,8 +182,9 @@ std::string Segment::map_file(std::size_t used) {
 std::string Segment::make_file(int directory, const std::string& name, mode_t mode,
                                std::size_t used) {
   const std::string hidden = "." + name;
-  fd_ = openat(directory, hidden.c_str(),
-               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+  fd_ = util::beyond_streams(openat(directory, hidden.c_str(),
+                                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+                                    0600));
   if (fd_ < 0) return reason("no file can be made there", errno);
   lock(fd_);
   struct stat info;

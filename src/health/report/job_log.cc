@@ -17,6 +17,7 @@
 
 #include "health/process_id.h"
 #include "ucx-verity/health.h"
+#include "util/beyond_streams.h"
 #include "util/memory_calls.h"
 #include "util/without_write_signals.h"
 
@@ -101,7 +102,7 @@ bool is_reported(const Assembled& all) noexcept {
 int open_to_begin(const char* path) noexcept {
   constexpr timespec kMoment{0, 100'000};
   for (int i = 0; i < 10000; ++i) {
-    const int fd = ::open(path, kOpenFlags | O_CREAT, 0600);
+    const int fd = util::beyond_streams(::open(path, kOpenFlags | O_CREAT, 0600));
     if (fd < 0) return fd;
     const bool passes = lock_gate(fd, F_RDLCK);
     struct stat info;
@@ -139,7 +140,7 @@ bool JobLog::is_ours() const noexcept {
 
 // Its name may be another file's by now.
 bool JobLog::reopen() noexcept {
-  fd_ = ::open(path_.c_str(), kOpenFlags);
+  fd_ = util::beyond_streams(::open(path_.c_str(), kOpenFlags));
   if (fd_ < 0 || is_ours()) return fd_ >= 0;
   ::close(fd_);
   fd_ = -1;

@@ -20,6 +20,7 @@
 #include "health/report/job_log.h"
 #include "unit/health/file.h"
 #include "unit/health/job.h"
+#include "unit/health/process.h"
 
 namespace verity::health {
 namespace {
@@ -299,6 +300,26 @@ TEST(HealthJobLog, WhoIsKilledIsNotWaitedForWhileItsMemoryIsFreed) {
   EXPECT_EQ(all.registered, 2U);
   EXPECT_EQ(all.reports.size(), 1U);
   waitpid(child, nullptr, 0);
+}
+
+// What such a process prints all the same goes to the files with the streams' numbers.
+TEST(HealthJobLog, NoFileIsAStandardStream) {
+  const Folder folder;
+  in_child([&] {
+    for (const int stream : {0, 1, 2}) close(stream);
+    const Process process(folder.path);
+    JobLog log;
+    if (!process.problem.empty() || !log.join(folder.path, "launch 1", "0", 2)) _exit(1);
+    for (const int stream : {0, 1, 2}) (void)!write(stream, "hello", 5);
+    Assembled all;
+    if (log.leave(rank("0"), Exit::kSuccess, &all) != JobLog::Outcome::kReports) _exit(2);
+    struct stat info {};
+    for (const int stream : {0, 1, 2}) {
+      if (fstat(stream, &info) == 0) _exit(3);
+    }
+  });
+  ASSERT_EQ(folder.names().size(), 1U);
+  EXPECT_EQ(folder.read(folder.names().front()).problem, "");
 }
 
 TEST(HealthJobLog, FoldersThatCannotBeUsed) {
