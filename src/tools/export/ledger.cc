@@ -11,6 +11,8 @@ namespace verity::tools {
 namespace {
 
 constexpr std::uint64_t kHour = 3600;
+// How long a clock may be behind, as at the start of a machine without a working one.
+constexpr std::uint64_t kBehind = 24 * kHour;
 
 // A path's sum; too many different names are one path.
 health::Counters& sum_of(health::PathSums& paths, const health::PathKey& key) {
@@ -189,6 +191,27 @@ void bound_hours(std::map<std::uint64_t, Troubles>& hours) {
   }
 }
 
+// Where the clock has been set back, it may be wrong now: hours to come stay as they are until it
+// is set right. Or it was wrong before: they would stay for ever, and belong to this hour after a
+// day.
+void keep_hours(Ledger& ledger, std::uint64_t now) {
+  std::map<std::uint64_t, Troubles>& hours = ledger.hours;
+  const std::uint64_t hour = now / kHour;
+  const auto are_to_come = [&] { return !hours.empty() && hours.rbegin()->first > hour; };
+  const bool is_right_again = ledger.behind_since != 0 && !are_to_come();
+  if (ledger.behind_since == 0 || ledger.behind_since > now) ledger.behind_since = now;
+  while (are_to_come() && now - ledger.behind_since >= kBehind) {
+    const auto to_come = hours.extract(std::prev(hours.end()));
+    add_all(hours[hour], to_come.mapped());
+  }
+  while (!hours.empty() && hours.begin()->first + Ledger::kHours < hour) {
+    const auto old = hours.extract(hours.begin());
+    // Nor is what was seen meanwhile as old as it seems.
+    if (is_right_again && old.key() <= ledger.written / kHour) add_all(hours[hour], old.mapped());
+  }
+  if (!are_to_come()) ledger.behind_since = 0;
+}
+
 }  // namespace
 
 health::PathFaults& Troubles::place(const health::PathKey& key) {
@@ -250,14 +273,7 @@ void observe(Ledger& ledger, const Totals& totals, std::uint64_t now_seconds, bo
       seen = most_of(seen, trouble);
     }
   }
-  // The clock has been set back: hours to come would stay for ever.
-  while (!ledger.hours.empty() && ledger.hours.rbegin()->first > hour) {
-    const auto to_come = ledger.hours.extract(std::prev(ledger.hours.end()));
-    add_all(ledger.hours[hour], to_come.mapped());
-  }
-  while (!ledger.hours.empty() && ledger.hours.begin()->first + Ledger::kHours < hour) {
-    ledger.hours.erase(ledger.hours.begin());
-  }
+  keep_hours(ledger, now_seconds);
   bound_hours(ledger.hours);
 }
 
@@ -332,9 +348,12 @@ health::FaultsByPath recent(const Ledger& ledger, const Totals& totals, std::uin
   }
   const std::uint64_t now = now_seconds / kHour;
   Troubles newest = news(ledger, totals);
-  // The clock may have been set back since: hours to come count as this one.
+  // The clock may have been set back since: the newest of the hours to come counts as this one.
   auto hour = ledger.hours.rbegin();
-  for (; hour != ledger.hours.rend() && hour->first >= now; ++hour) add_all(newest, hour->second);
+  const std::uint64_t last = hour != ledger.hours.rend() ? std::max(hour->first, now) : now;
+  for (; hour != ledger.hours.rend() && hour->first >= now; ++hour) {
+    if (hour->first == now || hour->first + hours >= last) add_all(newest, hour->second);
+  }
   add_compared(sum, newest);
   // The oldest one began before that time, perhaps: its faults may be younger.
   for (; hour != ledger.hours.rend() && hour->first + hours >= now; ++hour)

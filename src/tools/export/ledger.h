@@ -59,6 +59,7 @@ struct Ledger {
   std::map<health::PathKey, std::uint64_t>
       begun;  // series that show zeros first: since when; 0: no file has shown them yet
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
+  std::uint64_t behind_since = 0;           // the clock is behind them since then; 0: it is not
 };
 
 // The one on which this runs.

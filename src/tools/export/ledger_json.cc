@@ -105,6 +105,7 @@ Ledger ledger_of(const json& root) {
   ledger.boot = root.value("boot", std::string());
   ledger.host = root.value("host", std::string());
   ledger.written = root.value("written", std::uint64_t{0});
+  ledger.behind_since = root.value("behind_since", std::uint64_t{0});
   for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
   for (const json& series : root.value("begun", json::array()))
     ledger.begun[key_of(series.at(0))] = series.at(1).get<std::uint64_t>();
@@ -137,6 +138,7 @@ std::string to_json(const Ledger& ledger) {
                      {"boot", ledger.boot},
                      {"host", ledger.host},
                      {"written", ledger.written},
+                     {"behind_since", ledger.behind_since},
                      {"shown", shown},
                      {"begun", begun},
                      {"hours", hours}};
