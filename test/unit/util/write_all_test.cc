@@ -2,10 +2,14 @@
 // Lines for readers that are there, and for those that are not.
 #include "util/write_all.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <string>
+#include <thread>
+#include <utility>
 
 namespace verity::test {
 namespace {
@@ -67,6 +71,30 @@ TEST(WriteAll, LeavesTheProgramsOwnSignal) {
   const timespec none{0, 0};
   EXPECT_EQ(sigtimedwait(&pipe_signal, nullptr, &none), SIGPIPE);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// A terminal that is non-blocking for one program is so for all that share it.
+TEST(WriteAll, WaitsForRoomInANonBlockingPipe) {
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.ends[1], F_SETFL, O_NONBLOCK), 0);
+  const std::string text(1 << 20, 'x');  // a pipe holds 64 KiB
+  std::size_t received = 0;
+  std::thread reader([&] {
+    char part[5000];
+    for (ssize_t n = 0; (n = ::read(pipe.ends[0], part, sizeof(part))) > 0;)
+      received += static_cast<std::size_t>(n);
+  });
+  EXPECT_TRUE(util::write_all(pipe.ends[1], text));
+  ::close(std::exchange(pipe.ends[1], -1));
+  reader.join();
+  EXPECT_EQ(received, text.size());
+}
+
+TEST(WriteAll, DoesNotWaitForEver) {
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.ends[1], F_SETFL, O_NONBLOCK), 0);
+  EXPECT_FALSE(util::write_all(pipe.ends[1], std::string(1 << 20, 'x')));
+  EXPECT_EQ(errno, EAGAIN);
 }
 
 // A shared log may be longer than the limit of the job's files.
