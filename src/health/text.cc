@@ -2,6 +2,7 @@
 #include "health/text.h"
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 namespace verity::health {
@@ -23,9 +24,11 @@ std::string human_bytes(std::uint64_t bytes) {
     ++unit;
   }
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  // Not by the C library, which writes a comma where the program has asked for its user's language.
   std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.*f %s", decimals, value, kUnits[unit]);
-  return text.data();
+  const auto end =
+      std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed, decimals);
+  return std::string(text.data(), end.ptr) + " " + kUnits[unit];
 }
 
 std::string name_list(const std::vector<std::string>& names, std::size_t width) {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <clocale>
+#include <filesystem>
 
 #include "health/text.h"
 
@@ -22,6 +26,22 @@ TEST(HealthText, HumanBytes) {
   EXPECT_EQ(human_bytes(1024 * 1024 - 1), "1.00 MiB");
   EXPECT_EQ(human_bytes(100ULL << 30), "100 GiB");
   EXPECT_EQ(human_bytes(UINT64_MAX), "16.0 EiB");
+}
+
+// Reports are read by programs too, and have commas between thousands.
+TEST(HealthText, HumanBytesHaveAPointInEachLanguage) {
+  std::string folder = (std::filesystem::temp_directory_path() / "verity-locale-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string make = "localedef -i de_DE -f UTF-8 " + folder + "/de_DE.UTF-8 2>/dev/null";
+  (void)!std::system(make.c_str());
+  setenv("LOCPATH", folder.c_str(), 1);
+  const bool has_one = std::setlocale(LC_NUMERIC, "de_DE.UTF-8") != nullptr;
+  unsetenv("LOCPATH");
+  const std::string text = human_bytes(1536);
+  std::setlocale(LC_NUMERIC, "C");
+  std::filesystem::remove_all(folder);
+  if (!has_one) GTEST_SKIP() << "no German locale here, and none can be made (package locales)";
+  EXPECT_EQ(text, "1.50 KiB");
 }
 
 TEST(HealthText, NameList) {
