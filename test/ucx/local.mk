@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Programs on the public UCT and UCP interfaces; test/integration runs them.
-check_PROGRAMS += association close_threads contexts flush_threads kept_messages lanes own_worker segments uct_am ucp_order wakeup peer_death steady two_workers
+check_PROGRAMS += association close_threads contexts flush_threads kept_messages lanes own_worker segments uct_am ucp_order wakeup peer_death steady turns two_workers
 # What they share.
 EXTRA_LTLIBRARIES += libucx_peer.la
 libucx_peer_la_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
@@ -54,6 +54,11 @@ flush_threads_CPPFLAGS = $(association_CPPFLAGS)
 flush_threads_LDADD = $(association_LDADD)
 flush_threads_LDFLAGS = $(association_LDFLAGS)
 flush_threads_SOURCES = test/ucx/flush_threads.cc test/ucx/two_ucp_workers.h
+
+turns_CPPFLAGS = $(association_CPPFLAGS)
+turns_LDADD = $(association_LDADD)
+turns_LDFLAGS = $(association_LDFLAGS)
+turns_SOURCES = test/ucx/turns.cc test/ucx/association.h
 
 segments_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 segments_LDADD = $(UCX_LIBS)

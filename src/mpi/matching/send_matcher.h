@@ -98,6 +98,8 @@ class SendMatcher {
     if (!pending_.empty()) [[unlikely]]
       pending_.release(request);
   }
+  // The endpoint is about to end; nullptr: all of them are.
+  void forget_endpoint(const void* endpoint) noexcept { numbering_.forget(endpoint); }
   // Sends that have returned and whose message has not been transmitted.
   [[nodiscard]] size_t pending() const noexcept { return pending_.size(); }
 

@@ -20,4 +20,10 @@ SendNumbering::Numbering& SendNumbering::search_or_add(const void* endpoint,
   return numberings_[home + epoch_ % kPlaces] = {endpoint, tag, epoch_, 0};
 }
 
+void SendNumbering::forget(const void* endpoint) noexcept {
+  for (size_t i = 0; i < kNumberings; ++i) {
+    if (endpoint == nullptr || numberings_[i].endpoint == endpoint) numberings_[i] = {};
+  }
+}
+
 }  // namespace verity::mpi

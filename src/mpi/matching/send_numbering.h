@@ -27,6 +27,9 @@ class SendNumbering {
     if (last.tag != tag || last.endpoint != endpoint) last_ = &search_or_add(endpoint, tag);
     return {last_->epoch, last_->next++};
   }
+  // The endpoint ends, and another one may come in its place: the messages to that are others.
+  // nullptr: all of them do.
+  void forget(const void* endpoint) noexcept;
   [[nodiscard]] Stamp stamp(SendNumber number) const noexcept {
     return {uint64_t{uid_} << 32 | number.epoch, number.sequence};
   }

@@ -138,6 +138,7 @@ void enable_ucp_calls(bool several_threads) noexcept {
 
 VERITY_UCP_WRAP(void, ucp_worker_destroy, (ucp_worker_h handle), (handle)) {
   const Locked lock;
+  workers().sends.forget_endpoint(nullptr);  // it closes those that its caller has not
   VERITY_OWN(ucp_worker_destroy)(handle);
   const Worker* worker = workers().find(handle);
   if (worker != nullptr)
@@ -183,22 +184,28 @@ VERITY_UCP_WRAP(void, ucp_ep_destroy, (ucp_ep_h ep), (ep)) {
     const Locked lock;
     return VERITY_OWN(ucp_ep_destroy)(ep);
   }
-  static_cast<void>(await(worker, [ep] { return VERITY_NEXT(ucp_disconnect_nb)(ep); }));
+  static_cast<void>(await(worker, [ep] {
+    workers().sends.forget_endpoint(ep);
+    return VERITY_NEXT(ucp_disconnect_nb)(ep);
+  }));
 }
 
 // Callbacks of what ends with the endpoint run inside of these, with UCP's lock of the worker.
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_ep_close_nbx, (ucp_ep_h ep, const ucp_request_param_t* param),
                 (ep, param)) {
   const Locked lock;
+  workers().sends.forget_endpoint(ep);
   return VERITY_OWN(ucp_ep_close_nbx)(ep, param);
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_ep_close_nb, (ucp_ep_h ep, unsigned mode), (ep, mode)) {
   const Locked lock;
+  workers().sends.forget_endpoint(ep);
   return VERITY_OWN(ucp_ep_close_nb)(ep, mode);
 }
 
 VERITY_UCP_WRAP(ucs_status_ptr_t, ucp_disconnect_nb, (ucp_ep_h ep), (ep)) {
   const Locked lock;
+  workers().sends.forget_endpoint(ep);
   return VERITY_OWN(ucp_disconnect_nb)(ep);
 }

@@ -58,6 +58,9 @@ associate "own requests, wrapped and unwrapped peers" "protocols v1" vtcp,vself,
 ok "an endpoint is closed at once while another thread makes progress" with_tls vtcp,vself within 60 "$build/close_threads"
 for list in vposix,vself vtcp,vself; do
   ok "$list: a flush waits for what another thread sends and receives" with_tls $list within 60 "$build/flush_threads"
+  for who in receiver both; do
+    ok "$list: endpoints that come in the place of others, new workers: $who" with_tls $list within 60 "$build/turns" 5 $who
+  done
 done
 
 for part in "${!of_part[@]}"; do note "$part: ${of_part[$part]} messages"; done

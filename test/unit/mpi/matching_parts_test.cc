@@ -160,6 +160,22 @@ TEST(MpiSendNumbering, OneThatWasReplacedBeginsAnewAsAnotherEpoch) {
   EXPECT_NE(again.epoch, first.epoch);
 }
 
+TEST(MpiSendNumbering, AnEndpointInThePlaceOfAnotherBeginsAnew) {
+  SendNumbering numbering(1);
+  const int endpoints[2] = {};
+  const SendNumber first = numbering.next(&endpoints[0], 5);
+  const SendNumber other = numbering.next(&endpoints[1], 5);
+  numbering.forget(&endpoints[0]);
+  const SendNumber again = numbering.next(&endpoints[0], 5);
+  EXPECT_EQ(again.sequence, 0u);
+  EXPECT_NE(again.epoch, first.epoch);
+  const SendNumber second = numbering.next(&endpoints[1], 5);
+  EXPECT_EQ(second.sequence, 1u);
+  EXPECT_EQ(second.epoch, other.epoch);
+  numbering.forget(nullptr);
+  EXPECT_EQ(numbering.next(&endpoints[1], 5).sequence, 0u);
+}
+
 TEST(MpiEndpointCache, ForgetsTheOneOfTheSamePlace) {
   EndpointCache cache;
   const int endpoints[2] = {};
