@@ -99,13 +99,13 @@ class Session {
 };
 #endif
 
-// MPI_Init after sessions: there is a world from now on.
+// There is a world from now on. Its rank is looked up at once: a process may end before its first
+// message, without MPI_Finalize.
 class World {
  public:
   World(const Call& call, int required) noexcept : call_(call) { begin(required); }
   ~World() {
-    if (call_.rc == MPI_SUCCESS && mpi_is_running() && world() == handles().comm_null)
-      static_cast<void>(query_whether_mpi_runs());
+    if (call_.rc == MPI_SUCCESS) static_cast<void>(query_whether_mpi_runs());
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;

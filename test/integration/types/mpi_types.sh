@@ -231,6 +231,9 @@ for launcher in $openmpi $mpich; do
     is "$mpi, $threads threads: and each is checked" \
       "$(grep -cE '^ucx-verity: rank [0-2]: datatypes of [0-9]+ messages checked, 0 mismatched; 0 not checked$' "$tap_dir/job")" 3
   done
+  # A process that ends after MPI_Init, before its first message, knows its rank.
+  typechecked 60 "$launcher" 1 vposix,vself vanish early > "$tap_dir/job"
+  contains "$mpi: a process that ends early is named" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 0 messages checked'
   # Others' programs, on the same terms.
   typechecked 100 "$launcher" 3 vtcp,vself mixed -n 3000 > "$tap_dir/job"
   contains "$mpi: mixed messages pass" "$(cat "$tap_dir/job")" '^messages [0-9]+ wrong 0 lost 0 repeated 0 reordered 0'

@@ -5,6 +5,7 @@
  *   vanish [RANK]  that rank ends without its exit handlers, as if it had been killed; the others a
  *                  little later
  *   vanish silent  no message at all
+ *   vanish early   all end with an error, without a message, before MPI_Finalize
  *   vanish fail    rank 0 ends with an error, the others have work to do still
  *   vanish fail all  all end with an error, one after the other
  *   vanish full FILE  rank 0 fills the file system of that file, which it makes, before the end
@@ -49,12 +50,14 @@ static void go_away(const char* folder, int rank) {
 int main(int argc, char** argv) {
   int rank, token = 0;
   const int silent = argc > 1 && strcmp(argv[1], "silent") == 0;
+  const int early = argc > 1 && strcmp(argv[1], "early") == 0;
   const int fail = argc > 1 && strcmp(argv[1], "fail") == 0;
   const int all_fail = fail && argc > 2;
   const int full = argc > 2 && strcmp(argv[1], "full") == 0;
   const int away = argc > 2 && strcmp(argv[1], "away") == 0;
   const int victim = argc > 1 && !silent && !fail && !full && !away ? atoi(argv[1]) : -1;
   MPI_Init(&argc, &argv);
+  if (early) exit(EXIT_FAILURE);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!silent) {
     MPI_Bcast(&token, 1, MPI_INT, 0, MPI_COMM_WORLD);
