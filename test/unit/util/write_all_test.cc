@@ -4,12 +4,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cstdio>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace verity::test {
 namespace {
@@ -88,6 +91,35 @@ TEST(WriteAll, WaitsForRoomInANonBlockingPipe) {
   ::close(std::exchange(pipe.ends[1], -1));
   reader.join();
   EXPECT_EQ(received, text.size());
+}
+
+// A profiler's timer, a batch system's warning, a terminal's new size: poll() ends for each.
+TEST(WriteAll, WaitsForRoomWhileSignalsCome) {
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.ends[1], F_SETFL, O_NONBLOCK), 0);
+  struct sigaction counts {};
+  struct sigaction before {};
+  static std::atomic<int> signals;
+  counts.sa_handler = [](int) { ++signals; };
+  ASSERT_EQ(sigaction(SIGUSR1, &counts, &before), 0);
+  std::thread reader([&, writer = pthread_self()] {
+    std::vector<char> part(1 << 16);
+    do {
+      for (const int begin = signals; signals < begin + 5; std::this_thread::yield())
+        pthread_kill(writer, SIGUSR1);
+    } while (::read(pipe.ends[0], part.data(), part.size()) > 0);
+  });
+  EXPECT_TRUE(util::write_all(pipe.ends[1], std::string(1 << 20, 'x')));
+  ::close(std::exchange(pipe.ends[1], -1));
+  reader.join();
+  EXPECT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
+}
+
+TEST(WriteAll, DoesNotWaitWithoutPatience) {
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.ends[1], F_SETFL, O_NONBLOCK), 0);
+  EXPECT_FALSE(util::write_all(pipe.ends[1], std::string(1 << 20, 'x'), 0));
+  EXPECT_EQ(errno, EAGAIN);
 }
 
 TEST(WriteAll, DoesNotWaitForEver) {
