@@ -14,6 +14,8 @@
 
 namespace verity::util {
 
+inline constexpr int kPatience = 2000;  // ms
+
 // Whether there is room within so many milliseconds, whatever signals are handled meanwhile.
 inline bool has_room(int fd, int patience) noexcept {
   const auto now = [] {  // ms
@@ -34,7 +36,7 @@ inline bool has_room(int fd, int patience) noexcept {
 // a full disk, a pipe or a signal. EPIPE for a pipe without a reader, EFBIG
 // beyond the limit of a file's size: no signal. EAGAIN for a non-blocking pipe, terminal or socket
 // whose reader has made no room for `patience` milliseconds.
-inline bool write_all(int fd, std::string_view text, int patience = 2000) noexcept {
+inline bool write_all(int fd, std::string_view text, int patience = kPatience) noexcept {
   const WithoutWriteSignals guard;
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());

@@ -9,17 +9,16 @@
 #include <exception>
 
 #include "health/file_pattern.h"
-#include "util/write_all.h"
 
 namespace verity::health {
 
-std::string append_to_file(const std::string& path, std::string_view json) noexcept {
+std::string append_to_file(const std::string& path, std::string_view json, int patience) noexcept {
   // Non-blocking, as opening a named pipe would otherwise wait for a reader for ever.
   const int fd =
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
   if (fd < 0) return std::strerror(errno);
   std::string problem;
-  if (!util::write_all(fd, json)) problem = std::strerror(errno);
+  if (!util::write_all(fd, json, patience)) problem = std::strerror(errno);
   if (close(fd) != 0 && problem.empty()) problem = std::strerror(errno);
   return problem;
 }

@@ -15,6 +15,7 @@
 #include "uct/process/process.h"
 #include "util/complain.h"
 #include "util/lock_soon.h"
+#include "util/write_all.h"
 
 namespace verity::uct {
 
@@ -75,7 +76,8 @@ void FaultLog::record_locked(health::FaultRecord& record) {
     return;
   }
   record.dropped = std::exchange(dropped_, 0);
-  if (!append(health::render_json(record))) dropped_ += record.dropped + 1;
+  // This thread makes progress, which waits for no reader of a pipe.
+  if (!append(health::render_json(record), 0)) dropped_ += record.dropped + 1;
 }
 
 void FaultLog::recall(health::FaultRecord& record) {
@@ -117,8 +119,8 @@ void FaultLog::write_text(const health::FaultRecord& record) {
 }
 
 // The newline in front ends what a full disk cut off.
-bool FaultLog::append(const std::string& line) {
-  const std::string problem = health::append_to_file(path_, torn_ ? "\n" + line : line);
+bool FaultLog::append(const std::string& line, int patience) {
+  const std::string problem = health::append_to_file(path_, torn_ ? "\n" + line : line, patience);
   torn_ = !problem.empty();
   if (problem.empty() || std::exchange(complained_, true)) return problem.empty();
   util::complain(
@@ -138,7 +140,8 @@ void FaultLog::finish() noexcept {
   try {
     open();
     if (path_.empty()) return;
-    (void)append(health::render_dropped(who_, now_ns(), std::exchange(dropped_, 0)));
+    (void)append(health::render_dropped(who_, now_ns(), std::exchange(dropped_, 0)),
+                 util::kPatience);
   } catch (...) {}
 }
 

@@ -30,7 +30,7 @@ class FaultLog {
   void recall(health::FaultRecord& record);
   [[nodiscard]] const health::Port& port_of(const std::string& device);
   void write_text(const health::FaultRecord& record);
-  [[nodiscard]] bool append(const std::string& line);
+  [[nodiscard]] bool append(const std::string& line, int patience);
 
   std::mutex mutex_;
   std::atomic<pthread_t> holder_{};      // of the mutex, in record()

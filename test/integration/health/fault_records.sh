@@ -117,6 +117,17 @@ ok "a log that cannot be written: all messages right" hit flip UCX_VERITY_FAULT_
 contains "is reported, with its name" "$(cat "$tap_dir/job")" '^ucx-verity: cannot write a record of a fault to /nowhere/at/all: No such file'
 ok "once for each process" [ "$(grep -c 'cannot write a record' "$tap_dir/job")" -le 2 ]
 
+# A named pipe whose reader has stopped: each record that waited for it would hold up the messages.
+mkfifo "$tap_dir/full"
+exec 9<> "$tap_dir/full"
+head -c 1M /dev/zero | dd of="$tap_dir/full" bs=4k oflag=nonblock 2> /dev/null
+ok "a pipe that is full: all messages right" hit flip UCX_FAULT_EVERY=2 UCX_VERITY_FAULT_LOG="$tap_dir/full"
+exec 9>&-
+ok "there were many faults" [ "$(faults)" -gt 300 ]
+contains "and the pipe is reported" "$(cat "$tap_dir/job")" \
+  '^ucx-verity: cannot write a record of a fault to .*/full: Resource temporarily unavailable'
+rm -f "$tap_dir/full"
+
 ok "as text: all messages right" hit flip UCX_VERITY_FAULT_TEXT=warn
 contains "in UCX's log" "$(cat "$tap_dir/job")" 'WARN +ucx-verity: fault: kind=payload host=[^ ]+ peer_host=[^ ]+ transport=vftcp device=[^ ]+ direction=received'
 ok "not more than ten of a process at a time" [ "$(grep -c 'ucx-verity: fault:' "$tap_dir/job")" -le $((2 * 30)) ]
