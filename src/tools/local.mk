@@ -138,6 +138,7 @@ verity_unit_SOURCES += \
 	test/unit/tools/environment_test.cc \
 	test/unit/tools/health_test.cc \
 	test/unit/tools/export_test.cc \
+	test/unit/tools/ledger_clock_test.cc \
 	test/unit/tools/ledger_growth_test.cc \
 	test/unit/tools/ledger_test.cc \
 	test/unit/tools/install_test.cc \

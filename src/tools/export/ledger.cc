@@ -11,8 +11,8 @@ namespace verity::tools {
 namespace {
 
 constexpr std::uint64_t kHour = 3600;
-// How long a clock may be behind, as at the start of a machine without a working one.
-constexpr std::uint64_t kBehind = 24 * kHour;
+// How long a clock may be wrong, as at the start of a machine without a working one.
+constexpr std::uint64_t kWrong = 24 * kHour;
 
 // A path's sum; too many different names are one path.
 health::Counters& sum_of(health::PathSums& paths, const health::PathKey& key) {
@@ -191,6 +191,16 @@ void bound_hours(std::map<std::uint64_t, Troubles>& hours) {
   }
 }
 
+// Where no run was for long, as far as the clock knows, it may be ahead now: no hour is old before
+// it has stayed so for a day.
+bool may_be_ahead(Ledger& ledger, std::uint64_t now) noexcept {
+  std::uint64_t& since = ledger.ahead_since;
+  const bool was_ahead = since != 0;
+  if (since > now || now - since >= kWrong) since = 0;
+  if (!was_ahead && ledger.written != 0 && now > ledger.written + kWrong) since = now;
+  return since != 0;
+}
+
 // Where the clock has been set back, it may be wrong now: hours to come stay as they are until it
 // is set right. Or it was wrong before: they would stay for ever, and belong to this hour after a
 // day.
@@ -200,11 +210,12 @@ void keep_hours(Ledger& ledger, std::uint64_t now) {
   const auto are_to_come = [&] { return !hours.empty() && hours.rbegin()->first > hour; };
   const bool is_right_again = ledger.behind_since != 0 && !are_to_come();
   if (ledger.behind_since == 0 || ledger.behind_since > now) ledger.behind_since = now;
-  while (are_to_come() && now - ledger.behind_since >= kBehind) {
+  while (are_to_come() && now - ledger.behind_since >= kWrong) {
     const auto to_come = hours.extract(std::prev(hours.end()));
     add_all(hours[hour], to_come.mapped());
   }
-  while (!hours.empty() && hours.begin()->first + Ledger::kHours < hour) {
+  const bool keeps_all = !is_right_again && may_be_ahead(ledger, now);
+  while (!keeps_all && !hours.empty() && hours.begin()->first + Ledger::kHours < hour) {
     const auto old = hours.extract(hours.begin());
     // Nor is what was seen meanwhile as old as it seems.
     if (is_right_again && old.key() <= ledger.written / kHour) add_all(hours[hour], old.mapped());

@@ -60,6 +60,7 @@ struct Ledger {
       begun;  // series that show zeros first: since when; 0: no file has shown them yet
   std::map<std::uint64_t, Troubles> hours;  // by hours since 1970
   std::uint64_t behind_since = 0;           // the clock is behind them since then; 0: it is not
+  std::uint64_t ahead_since = 0;            // it may be ahead since then; 0: it is not
 };
 
 // The one on which this runs.

@@ -106,6 +106,7 @@ Ledger ledger_of(const json& root) {
   ledger.host = root.value("host", std::string());
   ledger.written = root.value("written", std::uint64_t{0});
   ledger.behind_since = root.value("behind_since", std::uint64_t{0});
+  ledger.ahead_since = root.value("ahead_since", std::uint64_t{0});
   for (const json& key : root.value("shown", json::array())) ledger.shown.insert(key_of(key));
   for (const json& series : root.value("begun", json::array()))
     ledger.begun[key_of(series.at(0))] = series.at(1).get<std::uint64_t>();
@@ -139,6 +140,7 @@ std::string to_json(const Ledger& ledger) {
                      {"host", ledger.host},
                      {"written", ledger.written},
                      {"behind_since", ledger.behind_since},
+                     {"ahead_since", ledger.ahead_since},
                      {"shown", shown},
                      {"begun", begun},
                      {"hours", hours}};

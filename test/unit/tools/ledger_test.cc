@@ -62,39 +62,6 @@ TEST(Ledger, OldHoursAreForgotten) {
   EXPECT_EQ(ledger.hours.size(), 1U);
 }
 
-TEST(Ledger, ClockThatWasSetBackLosesNothing) {
-  Ledger ledger;
-  const Totals totals = with(ledger, {process("b", 1, 4)});
-  observe(ledger, totals, kNow);
-  EXPECT_EQ(faults_of(recent(ledger, totals, kNow - 10 * kHour, 24)), 4U);
-}
-
-TEST(Ledger, HoursToComeBecomeOld) {
-  Ledger ledger;
-  const Totals totals = with(ledger, {process("b", 1, 4)});
-  for (const std::uint64_t hours : {10'000, 0}) observe(ledger, totals, kNow + hours * kHour);
-  EXPECT_EQ(faults_of(recent(ledger, totals, kNow, 24)), 4U);
-  observe(ledger, totals, kNow + 24 * kHour);
-  EXPECT_EQ(faults_of(recent(ledger, totals, kNow + 54 * kHour, 24)), 0U);
-}
-
-// A machine starts with the clock of its firmware, until it has found a time server.
-TEST(Ledger, ClockThatWasBehindLosesNothing) {
-  for (const std::uint64_t behind : {std::uint64_t{60}, kNow - 700 * kHour}) {
-    Ledger ledger;
-    const auto run = [&](std::uint64_t faults, std::uint64_t now) {
-      const Totals totals = with(ledger, {process("b", 1, faults)});
-      observe(ledger, totals, now);
-      ledger.written = now;
-      return faults_of(recent(ledger, totals, now, 24));
-    };
-    EXPECT_EQ(run(9, kNow - 100 * kHour), 9U);
-    EXPECT_EQ(run(13, kNow), 4U);
-    EXPECT_EQ(run(15, behind), 6U) << "those of four days ago are no younger";
-    EXPECT_EQ(run(15, kNow + kHour), 6U);
-  }
-}
-
 // A user has removed the files of a job that ended, while another job runs on.
 TEST(Ledger, FilesThatAreLeftAreNoNews) {
   Ledger ledger;
