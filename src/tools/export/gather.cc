@@ -14,6 +14,7 @@
 #include <fstream>
 #include <random>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -41,13 +42,20 @@ std::uint64_t uptime_ns() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// As a run in another folder would name it.
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path, error);
+  return error ? path : full.string();
+}
+
 // Adds up the files of one run.
 class Gathering {
  public:
   Gathering(Ledger& ledger, std::uint64_t take_before_ns)
       : ledger_(ledger), take_before_ns_(take_before_ns) {
     if (ledger.boot != boot_) of_before_ = totals_of(ledger);
-    find_read_only();
+    find_folders_of_taken();
   }
 
   void read(const std::shared_ptr<health::Directory>& directory, const std::string& name) {
@@ -69,9 +77,10 @@ class Gathering {
   void forget_removed(const std::string& folder, const std::vector<std::string>& names) {
     if (take_before_ns_ == 0) return;
     const std::set<std::string_view> there(names.begin(), names.end());
+    const std::string full = absolute(folder);
     std::erase_if(ledger_.taken, [&](const std::string& path) {
       const std::size_t slash = path.rfind('/');
-      return path.compare(0, slash, folder) == 0 &&
+      return path.compare(0, slash, full) == 0 &&
              !there.contains(std::string_view(path).substr(slash + 1));
     });
   }
@@ -125,8 +134,9 @@ class Gathering {
       directory->mark(file, health::realtime_ns());
     if (file.life != health::Life::kRunning && file.ended_ns != 0 &&
         file.ended_ns < take_before_ns_) {
-      take(ledger_, path, file.snapshot, file.owner);
-      remove_later(directory, path, std::move(file));
+      const std::string full = absolute(path);
+      take(ledger_, full, file.snapshot, file.owner);
+      remove_later(directory, full, std::move(file));
     } else {
       tools::add(live_, file.snapshot, file.owner);
     }
@@ -170,22 +180,21 @@ class Gathering {
                                      const std::string& name) const {
     const std::string path = directory.path() + "/" + name;
     if (ledger_.taken.contains(path)) return path;
-    const auto [first, last] = read_only_.equal_range(directory.place());
+    const auto [first, last] = folders_of_taken_.equal_range(directory.place());
     for (auto folder = first; folder != last; ++folder) {
       const std::string other = folder->second + "/" + name;
       if (ledger_.taken.contains(other)) return other;
     }
     return {};
   }
-  // What is taken stays in folders that are read-only, which may have other names the next time:
-  // links, other places where they are mounted.
-  void find_read_only() {
+  // What is taken stays in folders that are read-only, or where a run was cut, which may have other
+  // names the next time: links, other places where they are mounted.
+  void find_folders_of_taken() {
     std::set<std::string> folders;
     for (const std::string& path : ledger_.taken) folders.insert(path.substr(0, path.rfind('/')));
     for (const std::string& path : folders) {
       health::Directory directory;
-      if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0 && directory.open(path).empty())
-        read_only_.emplace(directory.place(), path);
+      if (directory.open(path).empty()) folders_of_taken_.emplace(directory.place(), path);
     }
   }
   void remove_later(const std::shared_ptr<health::Directory>& directory, const std::string& path,
@@ -217,7 +226,7 @@ class Gathering {
   Totals live_;
   Totals of_before_;  // the machine's last start
   std::set<Identity> processes_;
-  std::multimap<std::pair<dev_t, ino_t>, std::string> read_only_;  // folders in the ledger
+  std::multimap<std::pair<dev_t, ino_t>, std::string> folders_of_taken_;  // in the ledger
   std::set<std::string> still_there_;
   std::map<std::string, std::size_t> failed_;  // files that could not be read, by folder
 };
@@ -366,8 +375,7 @@ Gathered gather(const std::vector<std::string>& directories, Ledger& ledger,
   }
   Gathered gathered = run.finish();
   if (gathered.complete) ledger.folders.clear();
-  for (const Folder& folder : folders)
-    ledger.folders.insert(std::filesystem::absolute(folder.directory->path()));
+  for (const Folder& folder : folders) ledger.folders.insert(absolute(folder.directory->path()));
   return gathered;
 }
 

@@ -164,6 +164,7 @@ cat > "$tap_dir/slow.c" << 'C'
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 static int done, over;
 DIR *fdopendir(int fd) {
   if (!done++ && system("eval \"LD_PRELOAD= $MEANWHILE\" > /dev/null") != 0) abort();
@@ -173,9 +174,17 @@ int closedir(DIR *folder) {
   if (done && !over++ && system("eval \"LD_PRELOAD= $AFTERWARDS\" > /dev/null") != 0) abort();
   return ((int (*)(DIR *)) dlsym(RTLD_NEXT, "closedir"))(folder);
 }
+static void dies_in(const char *call) {
+  const char *killed = getenv("KILLED");
+  if (killed && strcmp(killed, call) == 0) raise(SIGKILL);
+}
 int rename(const char *from, const char *to) {
-  if (getenv("KILLED")) raise(SIGKILL);
+  dies_in("rename");
   return ((int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "rename"))(from, to);
+}
+int unlinkat(int folder, const char *name, int flags) {
+  dies_in("unlinkat");
+  return ((int (*)(int, const char *, int)) dlsym(RTLD_NEXT, "unlinkat"))(folder, name, flags);
 }
 C
 if ${CC:-cc} -shared -fPIC -o "$tap_dir/slow.so" "$tap_dir/slow.c" -ldl; then
@@ -198,10 +207,23 @@ exit 0"
   # A run that is killed as it replaces the ledger, and the next one.
   mkdir "$tap_dir/killed"
   export_killed() { "$tool" export --ledger "$tap_dir/killed/ledger" --directory "$tap_dir/vanishing"; }
-  (MEANWHILE=true AFTERWARDS=true KILLED=y LD_PRELOAD=$tap_dir/slow.so export_killed) > "$tap_dir/out" 2>&1
+  (MEANWHILE=true AFTERWARDS=true KILLED=rename LD_PRELOAD=$tap_dir/slow.so export_killed) > "$tap_dir/out" 2>&1
   ok "a run is killed before it has a ledger" test ! -e "$tap_dir/killed/ledger"
   export_killed > "$tap_dir/out"
   is "  the next one leaves nothing of it" "$(ls -A "$tap_dir/killed" | xargs)" "ledger ledger.lock"
+  # And one that is killed as it removes what it has taken; the next one has another name for the folder.
+  once=$(metric_sum bytes_verified_total "$tap_dir/out.first")
+  export_twice() { (cd "$1" && "$tool" export --injected --keep 0 --ledger "$tap_dir/twice.ledger" --directory "$2"); }
+  for folder in twice "$tap_dir/twice/"; do
+    rm -rf "$tap_dir"/twice*
+    mkdir "$tap_dir/twice"
+    cp "$tap_dir/sample.health" "$tap_dir/twice/1-x.health"
+    (MEANWHILE=true AFTERWARDS=true KILLED=unlinkat LD_PRELOAD=$tap_dir/slow.so export_twice "$tap_dir" "$folder") > "$tap_dir/out" 2>&1
+    ok "a run is killed as it removes what it has taken" test -e "$tap_dir/twice/1-x.health" -a -e "$tap_dir/twice.ledger"
+    export_twice / "$tap_dir/twice" > "$tap_dir/out"
+    is "  the next one counts that once, where the folder was ${folder#"$tap_dir/"}" \
+      "$(metric_sum bytes_verified_total "$tap_dir/out"), $(ls -A "$tap_dir/twice")" "$once, "
+  done
 else
   skip "check beside the exporter" "no compiler"
 fi
