@@ -150,7 +150,7 @@ int publish(const ExportOptions& options, const std::string& text) {
     std::fputs(text.c_str(), stdout);
     return kExitOk;
   }
-  const std::string problem = replace_file(options.textfile, text, 0644);
+  const std::string problem = replace_file(options.textfile, text, 0644, options.ledger);
   if (!problem.empty()) complain(problem);
   return problem.empty() ? kExitOk : kExitError;
 }
@@ -189,7 +189,8 @@ int run(const ExportOptions& options) {
   begin_series(options, before, ledger, exposition);
   ledger.host = this_machine().host;
   ledger.written = now;
-  if (const std::string problem = replace_file(options.ledger, to_json(ledger), 0600);
+  if (const std::string problem =
+          replace_file(options.ledger, to_json(ledger), 0600, options.ledger);
       !problem.empty()) {
     complain(problem);
     return kExitError;

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string_view>
 #include <system_error>
@@ -313,12 +314,16 @@ LoadedLedger load_ledger(const std::string& path, Ledger* ledger_p) {
           path + " is the ledger of host " + host};
 }
 
-std::string replace_file(const std::string& path, const std::string& text, unsigned mode) {
+std::string replace_file(const std::string& path, const std::string& text, unsigned mode,
+                         const std::string& ledger) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  // Always that name: the next run replaces what one that was killed has left.
-  const std::string temporary =
-      folder + (slash == std::string::npos ? "/" : "") + "." + path.substr(slash + 1) + ".new";
+  // Always the same name: the next run replaces what one that was killed has left. Runs with other
+  // ledgers, which may write beside this one, have names of their own.
+  const std::size_t writer =
+      std::hash<std::string>()(std::filesystem::absolute(ledger).lexically_normal());
+  const std::string temporary = folder + (slash == std::string::npos ? "/" : "") + "." +
+                                path.substr(slash + 1) + "." + std::to_string(writer);
   (void)unlink(temporary.c_str());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return why("cannot write in", folder);

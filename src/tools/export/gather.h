@@ -34,10 +34,10 @@ struct LoadedLedger {
 };
 // Reads a ledger of this machine. Where it is not usable *ledger_p is empty.
 [[nodiscard]] LoadedLedger load_ledger(const std::string& path, Ledger* ledger_p);
-// Replaces a file in one step: readers find the old text or the new one, whole. Returns why not, or
-// an empty text.
+// Replaces a file in one step: readers find the old text or the new one, whole. The caller has the
+// lock of `ledger`. Returns why not, or an empty text.
 [[nodiscard]] std::string replace_file(const std::string& path, const std::string& text,
-                                       unsigned mode);
+                                       unsigned mode, const std::string& ledger);
 
 // A file that is not believed: see health/files/belief.h.
 struct Doubted {

@@ -180,6 +180,7 @@ static void dies_in(const char *call) {
 }
 int rename(const char *from, const char *to) {
   dies_in("rename");
+  if (getenv("BESIDE") && strstr(to, ".prom") && system("eval \"LD_PRELOAD= $BESIDE\" > /dev/null") != 0) abort();
   return ((int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "rename"))(from, to);
 }
 int unlinkat(int folder, const char *name, int flags) {
@@ -211,6 +212,11 @@ exit 0"
   ok "a run is killed before it has a ledger" test ! -e "$tap_dir/killed/ledger"
   export_killed > "$tap_dir/out"
   is "  the next one leaves nothing of it" "$(ls -A "$tap_dir/killed" | xargs)" "ledger ledger.lock"
+  # Runs of two ledgers with one text file, of which one replaces it while the other does.
+  export_as() { echo "'$tool' export --ledger '$tap_dir/killed/$1' --directory '$tap_dir/vanishing' --textfile '$tap_dir/killed/x.prom'"; }
+  ok "a text file of two ledgers" env MEANWHILE=true AFTERWARDS=true BESIDE="$(export_as other)" \
+    LD_PRELOAD="$tap_dir/slow.so" bash -c "$(export_as ledger)"
+  ok "  is whole" grep -q '^ucx_verity' "$tap_dir/killed/x.prom"
   # And one that is killed as it removes what it has taken; the next one has another name for the folder.
   once=$(metric_sum bytes_verified_total "$tap_dir/out.first")
   export_twice() { (cd "$1" && "$tool" export --injected --keep 0 --ledger "$tap_dir/twice.ledger" --directory "$2"); }
