@@ -381,4 +381,13 @@ void forget_collectives(MPI_Comm comm) noexcept {
                 early().upper_bound({communicator, UINT32_MAX}));
 }
 
+void forget_all_collectives() noexcept {
+  forget_all_collective_requests();
+  const std::lock_guard lock(mutex);
+  ledgers().clear();
+  early().clear();
+  uncounted().clear();
+  tainted().clear();
+}
+
 }  // namespace verity::mpi

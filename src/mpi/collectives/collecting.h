@@ -69,6 +69,8 @@ void never_compare(MPI_Comm comm) noexcept;
 void never_compare_any() noexcept;
 // The communicator ends, and may come again as another one.
 void forget_collectives(MPI_Comm comm) noexcept;
+// MPI has ended, and with it all communicators; it may begin again, with the same tags.
+void forget_all_collectives() noexcept;
 
 }  // namespace verity::mpi
 

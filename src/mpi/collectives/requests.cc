@@ -53,6 +53,13 @@ void forget_collective(MPI_Request request) noexcept {
   all().started.erase(found);
 }
 
+void forget_all_collective_requests() noexcept {
+  const std::lock_guard lock(all().mutex);
+  all().started.clear();
+  all().awaited.clear();
+  Completing::awaited.store(0, std::memory_order_relaxed);
+}
+
 StartingCollective::StartingCollective(MPI_Request request) noexcept {
   const std::lock_guard lock(all().mutex);
   const auto found = all().started.find(request);

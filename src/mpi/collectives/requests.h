@@ -25,6 +25,8 @@ void keep_collective(MPI_Request request, const CollectiveAttachment& attachment
                      const Incomplete& incomplete);
 // The request is freed, and so not under way.
 void forget_collective(MPI_Request request) noexcept;
+// MPI has ended, and with it all requests.
+void forget_all_collective_requests() noexcept;
 
 // For the time of MPI_Start, if the request is that of a persistent collective operation.
 class StartingCollective {

@@ -11,8 +11,10 @@
 #include "mpi/check/report.h"
 #include "mpi/check/send_family.h"
 #include "mpi/collectives/collecting.h"
+#include "mpi/handles/comms.h"
 #include "mpi/handles/types.h"
 #include "mpi/pmpi/partitioned.h"
+#include "mpi/pmpi/requests.h"
 #include "mpi/pmpi/wrap.h"
 #include "mpi/process/library.h"
 #include "mpi/process/lifetime.h"
@@ -97,6 +99,16 @@ class Session {
   const Call& call_;
   const MPI_Session* session_;
 };
+
+// MPI ends with its last session, and with it what the program has not freed. When it begins again,
+// the same handles, and communicators of the same tags, are others.
+void forget_handles() noexcept {
+  forget_all_requests();
+  forget_all_collectives();
+  forget_all_partitioned();
+  CommTable::drop_all();
+  TypeTable::drop_all();
+}
 #endif
 
 // There is a world from now on. Its rank is looked up at once: a process may end before its first
@@ -126,6 +138,6 @@ VERITY_WRAP(Session_init, (MPI_Info info, MPI_Errhandler handler, MPI_Session* s
             const Session begins(call, session))
 VERITY_WRAP(Session_finalize, (MPI_Session * session), (session),
             static_cast<void>(report_findings(MPI_SUCCESS));
-            if (session_ends()) TypeTable::drop_all())
+            if (session_ends()) forget_handles())
 #endif
 VERITY_WRAP(Finalize, (), (), const Ending ending(call))

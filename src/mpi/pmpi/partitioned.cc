@@ -130,6 +130,15 @@ void forget_partitioned(MPI_Comm comm) noexcept {
   }
 }
 
+void forget_all_partitioned() noexcept {
+  const std::lock_guard lock(mutex);
+  for (const auto& [way, counts] : made()) {
+    for (const auto& [number, receive] : counts.waiting) receive->dropped();
+  }
+  made().clear();
+  early_in_all = 0;
+}
+
 namespace {
 
 // The call around this one, if it `sends` or else receives and MPI has not begun it: this one is

@@ -49,10 +49,13 @@ void abandon_partitioned() noexcept;
 
 // The communicator ends, and may come again as another one.
 void forget_partitioned(MPI_Comm comm) noexcept;
+// MPI has ended, and with it all communicators; it may begin again, with the same tags.
+void forget_all_partitioned() noexcept;
 #else
 inline void partition_arrived(const uint8_t*, size_t) noexcept {}
 inline void abandon_partitioned() noexcept {}
 inline void forget_partitioned(MPI_Comm) noexcept {}
+inline void forget_all_partitioned() noexcept {}
 #endif
 
 }  // namespace verity::mpi

@@ -34,6 +34,10 @@ class Kept {
     map_.erase(it);
     return value;
   }
+  void clear() noexcept {
+    const std::lock_guard lock(mutex_);
+    map_.clear();
+  }
   // Stays valid until take(): of a request that the calling thread is using.
   Value* find(Handle handle) {
     const std::lock_guard lock(mutex_);
@@ -101,6 +105,11 @@ int start_attached(MPI_Request* request, int (*start)(MPI_Request*)) {
 void forget_request(MPI_Request request) noexcept {
   static_cast<void>(requests().take(request));
   forget_collective(request);
+}
+
+void forget_all_requests() noexcept {
+  requests().clear();
+  messages().clear();
 }
 
 Probing::Probing(Call& call, int source, MPI_Comm comm, const int* found, MPI_Message* message,

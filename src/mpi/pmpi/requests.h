@@ -43,6 +43,8 @@ class Making {
 [[nodiscard]] int start_attached(MPI_Request* request, int (*start)(MPI_Request*));
 // The request is freed.
 void forget_request(MPI_Request request) noexcept;
+// MPI has ended, and with it all requests and messages.
+void forget_all_requests() noexcept;
 
 // A message that a removing probe found, until it is received. For the time of the call that
 // probes: `found` may be nullptr, for calls that always find one.

@@ -284,6 +284,18 @@ if [ -n "$mpich" ] && mpi_program "$mpich" session > /dev/null 2>&1; then
   else
     skip "one session after the other" "not with this MPICH"
   fi
+  # 4.2 does, where the second one makes no datatypes.
+  if mpi_run 60 "$mpich" 3 posix,self session left 2 | grep -q '^session done$'; then
+    for list in vposix,vself vtcp,vself; do
+      typechecked 60 "$mpich" 3 "$list" session left 2 > "$tap_dir/job"
+      contains "MPICH, $list, what a session leaves: ends as without checks" "$(cat "$tap_dir/job")" '^session done$'
+      is "MPICH, $list, its communicators are not the next one's" "$(grep -c 'difference: another operation' "$tap_dir/job")" 0
+      contains "MPICH, $list, nor its requests" "$(cat "$tap_dir/job")" \
+        'difference: element 1 is MPI_INT at the sender and MPI_FLOAT at the receiver'
+    done
+  else
+    skip "what a session leaves" "not with this MPICH"
+  fi
 else
   skip "sessions" "no MPI 4 here"
 fi
