@@ -197,7 +197,7 @@ void never_compare(MPI_Comm comm) noexcept {
 void never_compare_any() noexcept { miscounted.store(true, std::memory_order_relaxed); }
 
 Collecting::Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
-                       const MPI_Request* request) noexcept
+                       const MPI_Request* request)
     : rc_(rc), request_(request), form_(call.form) {
   attach(std::move(call), comm);
 }
@@ -287,7 +287,7 @@ bool is_refused(const CollectiveCall& call, const Ledger& ledger) noexcept {
 
 }  // namespace
 
-void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) noexcept {
+void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) {
   if (!mpi_runs() || has_miscounted() || comm == handles().comm_null) return;
   CommInfo* info = find_comm(comm);
   try {
@@ -359,7 +359,7 @@ bool any_early() noexcept {
 }  // namespace
 
 // One that was never seen is not probed now, when it ends, for nothing.
-void forget_collectives(MPI_Comm comm) noexcept {
+void forget_collectives(MPI_Comm comm) {
   if (!mpi_runs()) return;
   {
     const std::lock_guard lock(mutex);

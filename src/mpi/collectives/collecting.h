@@ -37,13 +37,13 @@ class Collecting {
   // `rc`: what the call has returned when this is destroyed. `request`: of a nonblocking operation,
   // or of a persistent one, of which what it says is kept for its starts.
   Collecting(CollectiveCall&& call, MPI_Comm comm, const int& rc,
-             const MPI_Request* request = nullptr) noexcept;
+             const MPI_Request* request = nullptr);
   ~Collecting();
   Collecting(const Collecting&) = delete;
   Collecting& operator=(const Collecting&) = delete;
 
  private:
-  void attach(CollectiveCall&& call, MPI_Comm comm) noexcept;
+  void attach(CollectiveCall&& call, MPI_Comm comm);
   void take_back(const CollectiveAttachment& attachment) noexcept;
   void keep_request(const CollectiveAttachment& attachment) const;
 
@@ -68,7 +68,7 @@ void never_compare(MPI_Comm comm) noexcept;
 // The same of a communicator that is not known which.
 void never_compare_any() noexcept;
 // The communicator ends, and may come again as another one.
-void forget_collectives(MPI_Comm comm) noexcept;
+void forget_collectives(MPI_Comm comm);
 // MPI has ended, and with it all communicators; it may begin again, with the same tags.
 void forget_all_collectives() noexcept;
 

@@ -123,16 +123,28 @@ TagFilter sent_tags(const CommInfo& info) noexcept {
   return sent;
 }
 
+// Ends also when an error handler throws.
+class Probe {
+ public:
+  explicit Probe(TagFilter* tags) noexcept : tags_(tags) { start_probe(); }
+  ~Probe() { *tags_ = end_probe(); }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+ private:
+  TagFilter* tags_;
+};
+
 void fill(CommInfo* info, MPI_Comm comm) {
+  int between_groups = 0;
+  info->two_groups =
+      library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
   info->serial.store(++last_serial, std::memory_order_relaxed);
   info->permanent = comm == handles().comm_world;
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
   int length = 0;
   const bool named = library().Comm_get_name(comm, name, &length) == MPI_SUCCESS;
   CommNames::set(info, named ? name : "");
-  int between_groups = 0;
-  info->two_groups =
-      library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
   info->filter = probe_tags(comm);
   info->sent = sent_tags(*info);
   info->of_collectives = collective_tags(info->filter);
@@ -140,15 +152,18 @@ void fill(CommInfo* info, MPI_Comm comm) {
 
 }  // namespace
 
-TagFilter probe_tags(MPI_Comm comm) noexcept {
+TagFilter probe_tags(MPI_Comm comm) {
   int flag = 0;
   MPI_Status status;
-  start_probe();
-  library().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status);
-  return end_probe();
+  TagFilter tags;
+  {
+    const Probe probe(&tags);
+    library().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, &status);
+  }
+  return tags;
 }
 
-CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept {
+CommInfo* first_sight_of_comm(MPI_Comm comm) {
   if (comm == handles().comm_null) return nullptr;
   try {
     return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });

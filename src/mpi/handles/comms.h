@@ -35,14 +35,15 @@ using CommRef = CommTable::Ref;
 
 // Of a communicator that is in use; nullptr for MPI_COMM_NULL, while it is ending, or when there is
 // no memory. At first sight it is probed once (MPI_Iprobe), to learn its tags. Valid until
-// forget_comm().
-[[nodiscard]] CommInfo* first_sight_of_comm(MPI_Comm comm) noexcept;
-[[nodiscard]] inline CommInfo* find_comm(MPI_Comm comm) noexcept {
+// forget_comm(). Throws what the program's error handler does where it is none.
+[[nodiscard]] CommInfo* first_sight_of_comm(MPI_Comm comm);
+[[nodiscard]] inline CommInfo* find_comm(MPI_Comm comm) {
   CommInfo* known = CommTable::recall(comm);
   return known != nullptr ? known : first_sight_of_comm(comm);
 }
-// The tags of a communicator that is in use, of which nothing may be kept. Calls MPI.
-[[nodiscard]] TagFilter probe_tags(MPI_Comm comm) noexcept;
+// The tags of a communicator that is in use, of which nothing may be kept. Calls MPI, and throws as
+// above.
+[[nodiscard]] TagFilter probe_tags(MPI_Comm comm);
 // There was no memory for one: what this process counts of it is not what others count, nor does
 // what ended with it. For good.
 [[nodiscard]] bool lost_a_comm() noexcept;

@@ -143,8 +143,7 @@ class HandleTable {
   // callback, or has the same one for something new. In no table, for this use alone.
   template <typename Fill>
   [[nodiscard]] static Ref make_unshared(Fill&& fill) {
-    Info* made = take();
-    fill(made);
+    Info* made = filled(std::forward<Fill>(fill));
     made->permanent = false;
     made->references.store(0, std::memory_order_relaxed);
     return Ref(made);
@@ -224,6 +223,21 @@ class HandleTable {
     return std::nullopt;
   }
 
+  // A new one, which is not lost where an error handler of the program throws through `fill`.
+  template <typename Fill>
+  static Info* filled(Fill&& fill) {
+    struct Made {
+      Info* info = take();
+      ~Made() {
+        if (info == nullptr) return;
+        const std::lock_guard lock(mutex());
+        put_back(info);
+      }
+    } made;
+    fill(made.info);
+    return std::exchange(made.info, nullptr);
+  }
+
   template <typename Fill>
   static Info* look_up(Handle handle, Fill&& fill) {
     {
@@ -232,8 +246,7 @@ class HandleTable {
       if (it != map().end() && it->second->current()) return it->second;
       if (ending_.may_hold(handle)) return nullptr;
     }
-    Info* made = take();
-    fill(made);
+    Info* made = filled(std::forward<Fill>(fill));
     Info* other = nullptr;  // which had the handle before
     Info* const entered = enter(handle, made, &other);
     if (other != nullptr) release(other);

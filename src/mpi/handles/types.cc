@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/handles/types.h"
 
+#include <cxxabi.h>
+
 #include <cstring>
-#include <new>
 
 #include "mpi/process/library.h"
 #include "mpi/process/this_process.h"
@@ -25,6 +26,18 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
   info->one = signature::make_record(type, 1, settings().level);
   info->type = std::move(type);
   if (settings().digest && info->checkable) info->layout = lay_out(datatype);
+}
+
+// The error handler that MPI calls for what is no datatype need not be that of the call to come,
+// which reports it: what it throws goes no further, unless its thread ends. Nor does a lack of
+// memory.
+template <typename Find>
+auto dropping_exceptions(Find find) -> decltype(find()) {
+  try {
+    return find();
+  } catch (const abi::__forced_unwind&) { throw; } catch (...) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -56,16 +69,16 @@ bool TypeInfo::is_like(const TypeInfo& other) const noexcept {
          a.known == b.known && a.runs == b.runs && a.extent == b.extent && a.bytes == b.bytes;
 }
 
-TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept {
+TypeInfo* first_sight_of_type(MPI_Datatype datatype) {
   if (datatype == handles().type_null) return nullptr;
-  try {
+  return dropping_exceptions([datatype] {
     return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });
-  } catch (const std::bad_alloc&) { return nullptr; }
+  });
 }
 
-TypeRef ending_type(MPI_Datatype datatype) noexcept {
+TypeRef ending_type(MPI_Datatype datatype) {
   if (datatype == handles().type_null) return {};
-  try {
+  return dropping_exceptions([datatype] {
     return TypeTable::make_unshared([datatype](TypeInfo* info) {
 #ifdef OPEN_MPI  // which does not say how a type was made once it is being freed: not checked
       static_cast<void>(datatype);
@@ -74,7 +87,7 @@ TypeRef ending_type(MPI_Datatype datatype) noexcept {
       fill(info, datatype);
 #endif
     });
-  } catch (const std::bad_alloc&) { return {}; }
+  });
 }
 
 size_t write_signature(TypeInfo& type, MPI_Count count, uint64_t site, uint8_t family, uint8_t* out,

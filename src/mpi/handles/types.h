@@ -63,15 +63,16 @@ using TypeTable = HandleTable<MPI_Datatype, TypeInfo>;
 using TypeRef = TypeTable::Ref;
 
 // Of a datatype that is in use; nullptr when that is not known (MPI_DATATYPE_NULL, while it is
-// ending, no memory). Valid until forget_type().
-[[nodiscard]] TypeInfo* first_sight_of_type(MPI_Datatype datatype) noexcept;
-[[nodiscard]] inline TypeInfo* find_type(MPI_Datatype datatype) noexcept {
+// ending, no memory). Valid until forget_type(). Throws nothing but the end of its thread, where an
+// error handler of the program brings that about.
+[[nodiscard]] TypeInfo* first_sight_of_type(MPI_Datatype datatype);
+[[nodiscard]] inline TypeInfo* find_type(MPI_Datatype datatype) {
   TypeInfo* known = TypeTable::recall(datatype);
   return known != nullptr ? known : first_sight_of_type(datatype);
 }
 // The same while it is ending: it may also be another one, with the handle of one that another
 // thread frees.
-[[nodiscard]] TypeRef ending_type(MPI_Datatype datatype) noexcept;
+[[nodiscard]] TypeRef ending_type(MPI_Datatype datatype);
 // One that MPI defines, and that is never freed.
 [[nodiscard]] bool is_predefined(MPI_Datatype datatype);
 // Before MPI_Type_free.

@@ -19,14 +19,14 @@ struct Which {
   Form form;
 };
 
-int rank_in(MPI_Comm comm) noexcept {
+int rank_in(MPI_Comm comm) {
   int rank = -1;
   if (mpi_runs() && comm != handles().comm_null) library().Comm_rank(comm, &rank);
   return rank;
 }
 // How long arrays with one entry for each rank are. 0 for communicators of two groups, whose calls
 // are not compared: there the other group's size may count.
-int size_of(MPI_Comm comm) noexcept {
+int size_of(MPI_Comm comm) {
   int size = 0, between_groups = 0;
   if (!mpi_runs() || comm == handles().comm_null) return 0;
   if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0)
@@ -164,9 +164,10 @@ MPI_Count sum(const Count* counts, MPI_Comm comm) {
   return counts == nullptr ? 0 : std::accumulate(counts, counts + size_of(comm), MPI_Count{0});
 }
 
-// No exception may pass into C: an operation for which there is no memory goes unchecked.
+// Of exceptions those of the program's error handlers alone may pass into C: an operation for which
+// there is no memory goes unchecked.
 template <typename Make>
-CollectiveCall guarded(Make make) noexcept {
+CollectiveCall guarded(Make make) {
   try {
     return make();
   } catch (const std::bad_alloc&) { return {}; }

@@ -19,12 +19,12 @@ template <typename Table>
 class Ending {
  public:
   template <typename Handle>
-  Ending(const Handle* handle, Handle none, void (*forget)(Handle)) noexcept
+  Ending(const Handle* handle, Handle none, void (*forget)(Handle))
       : ending_(forgotten(handle != nullptr ? *handle : none, forget)) {}
 
  private:
   template <typename Handle>
-  static Handle forgotten(Handle handle, void (*forget)(Handle)) noexcept {
+  static Handle forgotten(Handle handle, void (*forget)(Handle)) {
     forget(handle);
     return handle;
   }
@@ -100,7 +100,7 @@ class Numbering {
 };
 #endif
 
-void decode_type(MPI_Datatype type) noexcept {
+void decode_type(MPI_Datatype type) {
   if (mpi_runs() && type != handles().type_null) static_cast<void>(find_type(type));
 }
 

@@ -53,7 +53,7 @@ bool has_miscounted() noexcept {
 
 // In a communicator of one group whose tags are known: the other group's of an intercommunicator
 // are others.
-CommInfo* usable(MPI_Comm comm) noexcept {
+CommInfo* usable(MPI_Comm comm) {
   CommInfo* info = find_comm(comm);
   int between_groups = 0;
   if (info == nullptr && comm != handles().comm_null) abandon_partitioned();  // it is ending
@@ -115,7 +115,7 @@ void partition_arrived(const uint8_t* bytes, size_t length) noexcept {
 
 void abandon_partitioned() noexcept { miscounted.store(true, std::memory_order_relaxed); }
 
-void forget_partitioned(MPI_Comm comm) noexcept {
+void forget_partitioned(MPI_Comm comm) {
   if (!mpi_runs()) return;
   const CommInfo* info = CommTable::known(comm);
   if (info == nullptr && any_made()) info = find_comm(comm);
@@ -155,7 +155,7 @@ void* take_owner_around(bool sends) noexcept {
 class PartitionedSend {
  public:
   PartitionedSend(const Call& call, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                  MPI_Comm comm) noexcept
+                  MPI_Comm comm)
       : call_(call) {
     // Last, as the library may send active messages of its own before.
     length_ = sign(count, datatype, dest, tag, comm);
@@ -173,7 +173,7 @@ class PartitionedSend {
 
  private:
   // 0: there is no signature.
-  size_t sign(MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) noexcept {
+  size_t sign(MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return 0;
     const CommInfo* info = usable(comm);
     if (info == nullptr) return 0;
@@ -219,17 +219,12 @@ class PartitionedSend {
 class PartitionedReceive {
  public:
   PartitionedReceive(const Call& call, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                     MPI_Comm comm) noexcept
+                     MPI_Comm comm)
       : call_(call) {
     if (auto* const around = static_cast<PartitionedReceive*>(take_owner_around(false)))
       around->leave_uncounted();
-    attachments.active.owner = this;
-    if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
-    info_ = usable(comm);
-    TypeInfo* type = info_ != nullptr ? find_type(datatype) : nullptr;
-    if (type != nullptr)
-      receive_ = PostedReceive::make(type, count, info_, {source, tag}, thread.site, thread.name);
-    if (info_ != nullptr) way_ = {info_->filter.value, static_cast<uint32_t>(source), tag};
+    prepare(count, datatype, source, tag, comm);
+    attachments.active.owner = this;  // last, as an error handler may throw
   }
   ~PartitionedReceive() {
     attachments.active = {};
@@ -246,6 +241,15 @@ class PartitionedReceive {
   PartitionedReceive& operator=(const PartitionedReceive&) = delete;
 
  private:
+  void prepare(MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
+    if (source == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
+    info_ = usable(comm);
+    TypeInfo* type = info_ != nullptr ? find_type(datatype) : nullptr;
+    if (type != nullptr)
+      receive_ = PostedReceive::make(type, count, info_, {source, tag}, thread.site, thread.name);
+    if (info_ != nullptr) way_ = {info_->filter.value, static_cast<uint32_t>(source), tag};
+  }
+
   void leave_uncounted() noexcept {
     if (receive_ != nullptr) receive_->dropped();
     receive_ = nullptr;

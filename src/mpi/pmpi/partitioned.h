@@ -48,7 +48,7 @@ void partition_arrived(const uint8_t* bytes, size_t length) noexcept;
 void abandon_partitioned() noexcept;
 
 // The communicator ends, and may come again as another one.
-void forget_partitioned(MPI_Comm comm) noexcept;
+void forget_partitioned(MPI_Comm comm);
 // MPI has ended, and with it all communicators; it may begin again, with the same tags.
 void forget_all_partitioned() noexcept;
 #else

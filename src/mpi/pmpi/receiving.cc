@@ -20,7 +20,7 @@ void attach(TypeInfo* type, const void* address, MPI_Count count, bool digested,
 }  // namespace
 
 void attach_receive_slow_path(KnownSite* known, const void* address, MPI_Count count,
-                              MPI_Datatype datatype, Envelope envelope, MPI_Comm comm) noexcept {
+                              MPI_Datatype datatype, Envelope envelope, MPI_Comm comm) {
   const About about = resolve_handles(known != nullptr ? &known->received : nullptr, count,
                                       datatype, envelope.source, comm);
   if (about.comm == nullptr) return;

@@ -12,12 +12,12 @@ namespace verity::mpi {
 // checked. This is for one that is not like the last one from there.
 [[gnu::noinline]] void attach_receive_slow_path(KnownSite* known, const void* address,
                                                 MPI_Count count, MPI_Datatype datatype,
-                                                Envelope envelope, MPI_Comm comm) noexcept;
+                                                Envelope envelope, MPI_Comm comm);
 
 // (In the wrapper itself, whose arguments so stay in their registers.)
 [[gnu::always_inline]] inline void attach_receive(KnownSite* known, const void* address,
                                                   MPI_Count count, MPI_Datatype datatype,
-                                                  int source, int tag, MPI_Comm comm) noexcept {
+                                                  int source, int tag, MPI_Comm comm) {
   PostedReceive* receive = thread.free_receives.first;
   if (known == nullptr || differs(known->received, comm, datatype) != 0 || receive == nullptr ||
       source == MPI_PROC_NULL || count < 0) [[unlikely]] {
@@ -33,8 +33,7 @@ namespace verity::mpi {
 class Receiving {
  public:
   [[gnu::always_inline]] Receiving(const Call& call, const void* address, MPI_Count count,
-                                   MPI_Datatype datatype, int source, int tag,
-                                   MPI_Comm comm) noexcept {
+                                   MPI_Datatype datatype, int source, int tag, MPI_Comm comm) {
     attach_receive(call.known(), address, count, datatype, source, tag, comm);
   }
   // Of a request made earlier.

@@ -62,7 +62,7 @@ Kept<MPI_Message, MatchedProbe>& messages() {
 }  // namespace
 
 Making::Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm,
-               MPI_Request* request) noexcept
+               MPI_Request* request)
     : call_(call), request_(request) {
   if (envelope.source == MPI_PROC_NULL || buffer.count < 0 || !mpi_runs()) return;
   CommInfo* known = find_comm(comm);
@@ -134,7 +134,7 @@ Probing::~Probing() {
   }
 }
 
-ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) noexcept {
+ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) {
   if (message == nullptr) return;  // MPI refuses it
   std::optional<MatchedProbe> probed = messages().take(*message);
   if (!probed || buffer.count < 0) return;

@@ -26,7 +26,7 @@ struct Persistent {
 class Making {
  public:
   Making(Call& call, SendFamily family, Buffer buffer, Envelope envelope, MPI_Comm comm,
-         MPI_Request* request) noexcept;
+         MPI_Request* request);
   ~Making();
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
@@ -68,7 +68,7 @@ class Probing {
 // The receive of such a message, for the time of its call.
 class ReceivingMessage {
  public:
-  ReceivingMessage(Buffer buffer, const MPI_Message* message) noexcept;
+  ReceivingMessage(Buffer buffer, const MPI_Message* message);
 
  private:
   std::optional<Receiving> receive_;

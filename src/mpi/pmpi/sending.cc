@@ -57,7 +57,7 @@ void attach(SendAttachment* attachment, TypeInfo& type, MPI_Count count, const C
 }  // namespace
 
 About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype, int peer,
-                      MPI_Comm comm) noexcept {
+                      MPI_Comm comm) {
   if (peer == MPI_PROC_NULL || count < 0 || !mpi_runs()) return {};
   // Before the look-up: what is freed meanwhile is not remembered.
   const uint64_t generation = this_process.handle_generation.load(std::memory_order_acquire);
@@ -71,7 +71,7 @@ About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatyp
 }
 
 void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, int dest,
-                           SendFamily family, MPI_Comm comm) noexcept {
+                           SendFamily family, MPI_Comm comm) {
   CachedSend* const sent = known != nullptr && !settings().digest ? &known->sent : nullptr;
   const bool is_same = sent != nullptr && dest != MPI_PROC_NULL && data.count >= 0 &&
                        differs(sent->about, comm, datatype) == 0;

@@ -27,20 +27,20 @@ struct About {
 }
 // Looks both handles up, and caches the result. `count`, `peer`: a call with a bad one, or with
 // MPI_PROC_NULL, or on a communicator without checks, is about nothing. A datatype that is ending
-// is not known, see ending_type().
+// is not known, see ending_type(). Throws what find_comm() does.
 [[nodiscard]] About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype,
-                                    int peer, MPI_Comm comm) noexcept;
+                                    int peer, MPI_Comm comm);
 
 // Attaches a send for the time of the call that makes it; nothing where its messages are not
 // checked. This is for one that is not like the last one from there.
 [[gnu::noinline]] void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype,
-                                             int dest, SendFamily family, MPI_Comm comm) noexcept;
+                                             int dest, SendFamily family, MPI_Comm comm);
 
 // (In the wrapper itself, whose arguments so stay in their registers.) A place in the program calls
 // one function, but a pointer may be what it calls.
 [[gnu::always_inline]] inline void attach_send(KnownSite* known, const void* address,
                                                MPI_Count count, MPI_Datatype datatype, int dest,
-                                               SendFamily family, MPI_Comm comm) noexcept {
+                                               SendFamily family, MPI_Comm comm) {
   if (known == nullptr || dest == MPI_PROC_NULL ||
       (differs(known->sent.about, comm, datatype) |
        (known->sent.copies ^ static_cast<uint64_t>(count)) |
@@ -56,8 +56,7 @@ class Sending {
  public:
   // (No structs: the call comes a few instructions after they would be made.)
   [[gnu::always_inline]] Sending(const Call& call, SendFamily family, const void* address,
-                                 MPI_Count count, MPI_Datatype datatype, int dest,
-                                 MPI_Comm comm) noexcept {
+                                 MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm) {
     attach_send(call.known(), address, count, datatype, dest, family, comm);
   }
   // Of a request made earlier: the type and the communicator may be freed by now.

@@ -33,6 +33,8 @@ exceptions() {
   contains "$1: an error handler may throw through a call" "$(cat "$tap_dir/job")" '^throws rank 1 caught 6 left 1$'
   contains "$1: and over a mismatch" "$(cat "$tap_dir/job")" '^throws rank 0 caught 8 left 1$'
   is "$1: calls that were left so count for nothing" "$(grep -c 'mismatch in a collective' "$tap_dir/job")" 0
+  [ "$(flavour "$2")" != mpich ] ||
+    is "$1: and over what is no handle" "$(grep -c '^throws rank [01] no handles 11 of 11$' "$tap_dir/job")" 2
 }
 
 # Every operation with every kind. With errors each mismatch counts, so that none can hide behind another.

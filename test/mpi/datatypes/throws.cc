@@ -3,10 +3,12 @@
  * Error handlers that throw an exception, as C++ programs have them: it passes the frames of MPI
  * and of what lies in front of it.
  *
- *   throws    on two ranks; each prints 'throws rank R caught N left N'
+ *   throws    on two ranks; each prints 'throws rank R caught N left N', and with MPICH in front of
+ *             that 'throws rank R no handles N of N'
  *
  * caught: of the errors that MPI finds, and with UCX_VERITY_TYPECHECK=error on rank 0 of two
- * mismatches. left: threads that an error handler has ended.
+ * mismatches. left: threads that an error handler has ended. no handles: of the errors, too, those
+ * of what is no communicator or no datatype, and a thread that ended over one. (Open MPI crashes.)
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -64,21 +66,51 @@ int mismatched(int rank) {
   return 0;
 }
 
-void* leave(void*) {
+void* leave(void* comm) {
   int data = 0;
-  MPI_Send(&data, 1, MPI_INT, kNobody, 0, MPI_COMM_WORLD);
+  MPI_Send(&data, 1, MPI_INT, kNobody, 0, *static_cast<MPI_Comm*>(comm));
   left = -1;
   return nullptr;
 }
 
-void leave_by_thread() {
+void leave_by_thread(MPI_Comm comm) {
   pthread_t thread;
   ends_thread = true;
-  pthread_create(&thread, nullptr, leave, nullptr);
+  pthread_create(&thread, nullptr, leave, &comm);
   pthread_join(thread, nullptr);
   ends_thread = false;
   ++left;
 }
+
+#ifdef MPICH_VERSION
+void use_no_handles(int rank) {
+  constexpr int kCalls = 11;
+  const auto no_type = static_cast<MPI_Datatype>(0);
+  MPI_Comm freed, comm;
+  MPI_Message message;
+  MPI_Request request;
+  int data[2] = {}, all[4] = {}, found, one[2] = {1, 1};
+  MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+  comm = freed;
+  MPI_Comm_free(&freed);
+  int errors =
+      caught([&] { MPI_Send(data, 1, MPI_INT, 0, 0, comm); }) +
+      caught([&] { MPI_Irecv(data, 1, MPI_INT, 0, 0, comm, &request); }) +
+      caught([&] { MPI_Recv_init(data, 1, MPI_INT, 0, 0, comm, &request); }) +
+      caught([&] { MPI_Improbe(0, 0, comm, &found, &message, MPI_STATUS_IGNORE); }) +
+      caught([&] { MPI_Barrier(comm); }) +
+      caught([&] { MPI_Gather(data, 1, MPI_INT, all, 1, MPI_INT, 0, comm); }) +
+      caught([&] { MPI_Reduce_scatter(data, all, one, MPI_INT, MPI_SUM, comm); }) +
+      caught([&] { MPI_Send(data, 1, no_type, 1 - rank, 0, MPI_COMM_WORLD); }) +
+      caught([&] { MPI_Irecv(data, 1, no_type, 1 - rank, 0, MPI_COMM_WORLD, &request); }) +
+      caught([&] { MPI_Send_init(data, 1, no_type, 1 - rank, 0, MPI_COMM_WORLD, &request); });
+  const int before = left;
+  leave_by_thread(comm);
+  if (left == before + 1) ++errors;
+  left = before;
+  std::printf("throws rank %d no handles %d of %d\n", rank, errors, kCalls);
+}
+#endif
 
 }  // namespace
 
@@ -90,7 +122,10 @@ int main(int argc, char** argv) {
   MPI_Comm_create_errhandler(on_error, &handler);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   const int errors = refused() + mismatched(rank);
-  leave_by_thread();
+  leave_by_thread(MPI_COMM_WORLD);
+#ifdef MPICH_VERSION
+  use_no_handles(rank);
+#endif
   for (int i = 0; i < 3; ++i) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   std::printf("throws rank %d caught %d left %d\n", rank, errors, left);
   std::fflush(stdout);

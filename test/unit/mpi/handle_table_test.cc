@@ -226,6 +226,19 @@ TEST(MpiHandleTable, AReferenceOutlivesItsHandle) {
   Table::drop(14);
 }
 
+// An error handler of the program throws while the MPI library is queried.
+TEST(MpiHandleTable, OneThatCannotBeFilledIsNotLost) {
+  Info* tried = nullptr;
+  const auto fail = [&](Info* info) {
+    tried = info;
+    throw 1;
+  };
+  EXPECT_THROW(static_cast<void>(Table::find(16, fail)), int);
+  EXPECT_EQ(Table::known(16), nullptr);
+  EXPECT_EQ(find(16, 1), tried);
+  Table::drop(16);
+}
+
 TEST(MpiHandleTable, APermanentOneStays) {
   Info* info = find(15, 1);
   info->permanent = true;
