@@ -49,6 +49,7 @@ mpi_test_files = \
 	test/mpi/datatypes/exchange.py \
 	test/mpi/datatypes/fibers.c \
 	test/mpi/datatypes/file_waits.c \
+	test/mpi/datatypes/freed_comm.c \
 	test/mpi/datatypes/from_group.c \
 	test/mpi/datatypes/gaps.c \
 	test/mpi/datatypes/halves.c \

@@ -180,6 +180,7 @@ void leave_uncounted(MPI_Comm comm) {
 // not counted, though other ranks may count it: what comes of it would be taken for a call of the
 // next communicator of the same tags, and the next call in this one for its first.
 void leave_call_uncounted(MPI_Comm comm) {
+  if (!is_comm(comm)) return;
   const TagFilter filter = probe_tags(comm);
   if (filter.mask == 0) return leave_uncounted(comm);
   const std::lock_guard lock(mutex);

@@ -135,10 +135,14 @@ class Probe {
   TagFilter* tags_;
 };
 
+// What was thought to be a communicator is none: nothing may be kept of it, as its handle may come
+// again for one.
+struct NoComm {};
+
 void fill(CommInfo* info, MPI_Comm comm) {
   int between_groups = 0;
-  info->two_groups =
-      library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS || between_groups != 0;
+  if (library().Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) throw NoComm();
+  info->two_groups = between_groups != 0;
   info->serial.store(++last_serial, std::memory_order_relaxed);
   info->permanent = comm == handles().comm_world;
   char name[MPI_MAX_OBJECT_NAME + 1] = {};
@@ -151,6 +155,11 @@ void fill(CommInfo* info, MPI_Comm comm) {
 }
 
 }  // namespace
+
+bool is_comm(MPI_Comm comm) {
+  int between_groups = 0;
+  return library().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS;
+}
 
 TagFilter probe_tags(MPI_Comm comm) {
   int flag = 0;
@@ -167,7 +176,7 @@ CommInfo* first_sight_of_comm(MPI_Comm comm) {
   if (comm == handles().comm_null) return nullptr;
   try {
     return CommTable::find(comm, [comm](CommInfo* info) { fill(info, comm); });
-  } catch (const std::bad_alloc&) {
+  } catch (const NoComm&) { return nullptr; } catch (const std::bad_alloc&) {
     lost.store(true, std::memory_order_relaxed);
     return nullptr;
   }

@@ -33,7 +33,7 @@ struct CommInfo : HandleInfo<MPI_Comm> {
 using CommTable = HandleTable<MPI_Comm, CommInfo>;
 using CommRef = CommTable::Ref;
 
-// Of a communicator that is in use; nullptr for MPI_COMM_NULL, while it is ending, or when there is
+// Of a communicator that is in use; nullptr for what is none, while it is ending, or when there is
 // no memory. At first sight it is probed once (MPI_Iprobe), to learn its tags. Valid until
 // forget_comm(). Throws what the program's error handler does where it is none.
 [[nodiscard]] CommInfo* first_sight_of_comm(MPI_Comm comm);
@@ -41,6 +41,8 @@ using CommRef = CommTable::Ref;
   CommInfo* known = CommTable::recall(comm);
   return known != nullptr ? known : first_sight_of_comm(comm);
 }
+// Whether it is one, not MPI_COMM_NULL. Calls MPI, which calls the program's error handler if not.
+[[nodiscard]] bool is_comm(MPI_Comm comm);
 // The tags of a communicator that is in use, of which nothing may be kept. Calls MPI, and throws as
 // above.
 [[nodiscard]] TagFilter probe_tags(MPI_Comm comm);

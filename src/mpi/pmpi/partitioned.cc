@@ -56,7 +56,8 @@ bool has_miscounted() noexcept {
 CommInfo* usable(MPI_Comm comm) {
   CommInfo* info = find_comm(comm);
   int between_groups = 0;
-  if (info == nullptr && comm != handles().comm_null) abandon_partitioned();  // it is ending
+  if (info == nullptr && comm != handles().comm_null && is_comm(comm))
+    abandon_partitioned();  // it is ending
   if (info == nullptr || info->filter.mask == 0) return nullptr;
   return library().Comm_test_inter(comm, &between_groups) == MPI_SUCCESS && between_groups == 0
              ? info

@@ -263,6 +263,14 @@ if [ -n "$openmpi" ]; then
   done
 fi
 
+# An error, in which Open MPI crashes. It is that of the call alone.
+if [ -n "$mpich" ]; then
+  typechecked 60 "$mpich" 2 vposix,vself freed_comm > "$tap_dir/job"
+  contains "MPICH: a communicator that was freed is refused" "$(cat "$tap_dir/job")" '^freed_comm refused 2 of 2 same 1$'
+  contains "MPICH: a message of the one that has its handle" "$(cat "$tap_dir/job")" '^ucx-verity: datatype mismatch in a message'
+  contains "MPICH: a collective operation of it" "$(cat "$tap_dir/job")" '^ucx-verity: mismatch in a collective operation .*call 1\)$'
+fi
+
 # A program without MPI_Init.
 if [ -n "$mpich" ] && mpi_program "$mpich" session > /dev/null 2>&1; then
   typechecked 60 "$mpich" 2 vposix,vself session wrong > "$tap_dir/job"
