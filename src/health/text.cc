@@ -24,7 +24,7 @@ std::string human_bytes(std::uint64_t bytes) {
     ++unit;
   }
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  // Not by the C library, which writes a comma where the program has asked for its user's language.
+  // Not by the C library, which writes a comma where the program has set its user's locale.
   std::array<char, 32> text;
   const auto end =
       std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed, decimals);
