@@ -320,8 +320,7 @@ std::string replace_file(const std::string& path, const std::string& text, unsig
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   // Always the same name: the next run replaces what one that was killed has left. Runs with other
   // ledgers, which may write beside this one, have names of their own.
-  const std::size_t writer =
-      std::hash<std::string>()(std::filesystem::absolute(ledger).lexically_normal());
+  const std::size_t writer = std::hash<std::string>()(absolute(ledger));
   const std::string temporary = folder + (slash == std::string::npos ? "/" : "") + "." +
                                 path.substr(slash + 1) + "." + std::to_string(writer);
   (void)unlink(temporary.c_str());
