@@ -56,6 +56,7 @@ mpi_test_files = \
 	test/mpi/datatypes/jump.c \
 	test/mpi/datatypes/legal.c \
 	test/mpi/datatypes/mismatch.c \
+	test/mpi/datatypes/no_type.c \
 	test/mpi/datatypes/partitioned.c \
 	test/mpi/datatypes/psend_waits.c \
 	test/mpi/datatypes/refused.c \

@@ -28,6 +28,19 @@ void fill(TypeInfo* info, MPI_Datatype datatype) {
   if (settings().digest && info->checkable) info->layout = lay_out(datatype);
 }
 
+// False: MPI refuses it in the call to come, and would here, but calls MPI_COMM_WORLD's error
+// handler then, by default to end the job. (MPICH's handles say in four bits what they are of,
+// above these in two whether they are valid; Open MPI crashes.)
+bool may_be_type(MPI_Datatype datatype) noexcept {
+#ifdef OPEN_MPI
+  return datatype != handles().type_null;
+#else
+  constexpr auto kOf = 0xfu << 26, kKind = 3u << 30;
+  const auto bits = static_cast<unsigned>(datatype);
+  return (bits & kKind) != 0 && (bits & kOf) == (unsigned{MPI_DATATYPE_NULL} & kOf);
+#endif
+}
+
 // The error handler that MPI calls for what is no datatype need not be that of the call to come,
 // which reports it: what it throws goes no further, unless its thread ends. Nor does a lack of
 // memory.
@@ -70,14 +83,14 @@ bool TypeInfo::is_like(const TypeInfo& other) const noexcept {
 }
 
 TypeInfo* first_sight_of_type(MPI_Datatype datatype) {
-  if (datatype == handles().type_null) return nullptr;
+  if (!may_be_type(datatype)) return nullptr;
   return dropping_exceptions([datatype] {
     return TypeTable::find(datatype, [datatype](TypeInfo* info) { fill(info, datatype); });
   });
 }
 
 TypeRef ending_type(MPI_Datatype datatype) {
-  if (datatype == handles().type_null) return {};
+  if (!may_be_type(datatype)) return {};
   return dropping_exceptions([datatype] {
     return TypeTable::make_unshared([datatype](TypeInfo* info) {
 #ifdef OPEN_MPI  // which does not say how a type was made once it is being freed: not checked

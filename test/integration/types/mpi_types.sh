@@ -269,6 +269,8 @@ if [ -n "$mpich" ]; then
   contains "MPICH: a communicator that was freed is refused" "$(cat "$tap_dir/job")" '^freed_comm refused 2 of 2 same 1$'
   contains "MPICH: a message of the one that has its handle" "$(cat "$tap_dir/job")" '^ucx-verity: datatype mismatch in a message'
   contains "MPICH: a collective operation of it" "$(cat "$tap_dir/job")" '^ucx-verity: mismatch in a collective operation .*call 1\)$'
+  typechecked 60 "$mpich" 2 vposix,vself no_type > "$tap_dir/job"
+  is "MPICH: what is no datatype is refused" "$(grep -c '^no_type rank [01] refused 24 of 24$' "$tap_dir/job")" 2
 fi
 
 # A program without MPI_Init.
