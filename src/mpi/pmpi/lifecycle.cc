@@ -66,9 +66,9 @@ class Ending {
     returns_ = settings().check != Check::kError || errors_return();
   }
   ~Ending() {
-    mpi_ended();
+    const bool ended = world_ends();
     const bool late = take_unraised();
-    print_summary();
+    if (ended) print_summary();
     if (!late) return;
     call_.rc = MPI_ERR_TYPE;
     if (returns_) return;
@@ -109,6 +109,30 @@ void forget_handles() noexcept {
   CommTable::drop_all();
   TypeTable::drop_all();
 }
+
+// For the time of MPI_Session_finalize. MPI may refuse it, as of what is no session or one whose
+// communicators are there still: these go on, but what was counted in them is forgotten where it
+// would have been the last session.
+class EndingSession {
+ public:
+  EndingSession(const Call& call, const MPI_Session* session)
+      : call_(call), is_one_(session != nullptr && *session != MPI_SESSION_NULL) {
+    static_cast<void>(report_findings(MPI_SUCCESS));
+    was_last_ = is_one_ && session_ends(forget_handles);
+  }
+  ~EndingSession() {
+    if (!is_one_ || call_.rc == MPI_SUCCESS) return;
+    session_goes_on();
+    if (was_last_) stop_comparing_any();
+  }
+  EndingSession(const EndingSession&) = delete;
+  EndingSession& operator=(const EndingSession&) = delete;
+
+ private:
+  const Call& call_;
+  bool is_one_;
+  bool was_last_ = false;
+};
 #endif
 
 // There is a world from now on. Its rank is looked up at once: a process may end before its first
@@ -137,7 +161,6 @@ VERITY_WRAP(Session_init, (MPI_Info info, MPI_Errhandler handler, MPI_Session* s
             (info, handler, session), begin(MPI_THREAD_MULTIPLE);
             const Session begins(call, session))
 VERITY_WRAP(Session_finalize, (MPI_Session * session), (session),
-            static_cast<void>(report_findings(MPI_SUCCESS));
-            if (session_ends()) forget_handles())
+            const EndingSession ending(call, session))
 #endif
 VERITY_WRAP(Finalize, (), (), const Ending ending(call))

@@ -44,12 +44,15 @@ bool may_offer_more() noexcept {
   return false;
 }
 
+// Held while it changes whether MPI runs: threads begin and end sessions at once. MPI is not called
+// under it.
+constinit std::mutex changing;
+
 }  // namespace
 
 void mpi_begins(int required) noexcept {
-  static constinit std::mutex mutex;
   static constinit bool begun = false;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(changing);
   const bool before = begun && this_process.several_threads;  // by an MPI_Session_init
   this_process.several_threads = before || required == MPI_THREAD_MULTIPLE || may_offer_more();
   begun = true;
@@ -78,8 +81,10 @@ MPI_Comm world() noexcept {
 }
 
 #if MPI_VERSION >= 4
-void session_begins(MPI_Session session) noexcept {
-  if (this_process.sessions.fetch_add(1) != 0 || query_whether_mpi_runs()) return;
+namespace {
+
+// Of this process in the set of all that were started with it; -1: not known.
+int rank_in_world_set(MPI_Session session) noexcept {
   using FromSet = decltype(&PMPI_Group_from_session_pset);
   using GroupRank = decltype(&PMPI_Group_rank);
   const auto from_set = reinterpret_cast<FromSet>(find_next("PMPI_Group_from_session_pset"));
@@ -88,20 +93,44 @@ void session_begins(MPI_Session session) noexcept {
   int rank = -1;
   if (from_set == nullptr || rank_of == nullptr ||
       from_set(session, "mpi://WORLD", &group) != MPI_SUCCESS)
-    return;
+    return -1;
   rank_of(group, &rank);
   library().Group_free(&group);
-  name_this_process(rank);
+  return rank;
+}
+
+}  // namespace
+
+void session_begins(MPI_Session session) noexcept {
+  const int rank = mpi_runs() ? -1 : rank_in_world_set(session);
+  const std::lock_guard lock(changing);
+  this_process.sessions.fetch_add(1);
+  if (mpi_is_running()) return;
+  if (rank >= 0) name_this_process(rank);
   this_process.phase.store(kRunning, std::memory_order_release);
 }
 
-bool session_ends() noexcept {
+bool session_ends(void (*forget)() noexcept) noexcept {
+  const std::lock_guard lock(changing);
   if (this_process.sessions.fetch_sub(1) != 1 || world() != handles().comm_null) return false;
   this_process.phase.store(kBefore, std::memory_order_release);
+  forget();  // before another thread's session has anything
   return true;
+}
+
+void session_goes_on() noexcept {
+  const std::lock_guard lock(changing);
+  this_process.sessions.fetch_add(1);
+  this_process.phase.store(kRunning, std::memory_order_release);
 }
 #endif
 
-void mpi_ended() noexcept { this_process.phase.store(kEnded, std::memory_order_release); }
+bool world_ends() noexcept {
+  const std::lock_guard lock(changing);
+  this_process.has_world.store(false, std::memory_order_relaxed);
+  if (this_process.sessions.load() != 0) return false;
+  this_process.phase.store(kEnded, std::memory_order_release);
+  return true;
+}
 
 }  // namespace verity::mpi

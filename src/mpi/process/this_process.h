@@ -23,7 +23,6 @@ struct Settings {
 };
 
 enum State : int { kForward = 0, kUndecided = 1, kChecking = 2 };
-// `ended` is for good.
 enum Phase : int { kBefore, kRunning, kEnded };
 
 struct ThisProcess {
@@ -56,7 +55,7 @@ extern constinit ThisProcess this_process __attribute__((visibility("hidden")));
   return this_process.state.load(std::memory_order_relaxed) == kForward;
 }
 
-// MPI is known to be initialised and not finalised.
+// MPI is known to be initialised, by MPI_Init or a session, and not finalised.
 [[nodiscard]] inline bool mpi_is_running() noexcept {
   return this_process.phase.load(std::memory_order_acquire) == kRunning;
 }

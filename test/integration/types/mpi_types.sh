@@ -282,6 +282,11 @@ if [ -n "$mpich" ] && mpi_program "$mpich" session > /dev/null 2>&1; then
   contains "MPICH, sessions alone: sums" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 1 messages checked, 1 mismatched'
   UCX_VERITY_ATTEST=always typechecked 60 "$mpich" 2 vposix,vself session right > "$tap_dir/job"
   is "MPICH, sessions alone: correct messages are compared" "$(grep -c 'datatypes of 1 messages checked, 0 mismatched' "$tap_dir/job")" 2
+  typechecked 60 "$mpich" 2 vposix,vself session outlives > "$tap_dir/job"
+  contains "MPICH, a session that outlives MPI_Finalize: ends as without checks" "$(cat "$tap_dir/job")" '^session done$'
+  contains "MPICH, a session that outlives MPI_Finalize: a message" "$(cat "$tap_dir/job")" '^ucx-verity: datatype mismatch in a message'
+  contains "MPICH, a session that outlives MPI_Finalize: a collective operation" "$(cat "$tap_dir/job")" '^ucx-verity: mismatch in a collective'
+  contains "MPICH, a session that outlives MPI_Finalize: sums" "$(cat "$tap_dir/job")" '^ucx-verity: rank 0: datatypes of 1 messages checked, 1 mismatched'
   # Of stock MPICH 4.0 a process does not survive its second session.
   if mpi_run 60 "$mpich" 2 posix,self session right 3 | grep -q '^session done$'; then
     for list in vposix,vself vtcp,vself; do
@@ -298,11 +303,12 @@ if [ -n "$mpich" ] && mpi_program "$mpich" session > /dev/null 2>&1; then
   fi
   # 4.2 does, where the second one makes no datatypes.
   if mpi_run 60 "$mpich" 3 posix,self session left 2 | grep -q '^session done$'; then
-    for list in vposix,vself vtcp,vself; do
-      typechecked 60 "$mpich" 3 "$list" session left 2 > "$tap_dir/job"
-      contains "MPICH, $list, what a session leaves: ends as without checks" "$(cat "$tap_dir/job")" '^session done$'
-      is "MPICH, $list, its communicators are not the next one's" "$(grep -c 'difference: another operation' "$tap_dir/job")" 0
-      contains "MPICH, $list, nor its requests" "$(cat "$tap_dir/job")" \
+    for case in "vposix,vself left" "vtcp,vself left" "vposix,vself outlives_left"; do
+      list=${case% *} how=${case#* }
+      typechecked 60 "$mpich" 3 "$list" session "$how" 2 > "$tap_dir/job"
+      contains "MPICH, $list, $how: what a session leaves: ends as without checks" "$(cat "$tap_dir/job")" '^session done$'
+      is "MPICH, $list, $how: its communicators are not the next one's" "$(grep -c 'difference: another operation' "$tap_dir/job")" 0
+      contains "MPICH, $list, $how: nor its requests" "$(cat "$tap_dir/job")" \
         'difference: element 1 is MPI_INT at the sender and MPI_FLOAT at the receiver'
     done
   else

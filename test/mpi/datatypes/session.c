@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A program that never calls MPI_Init: a session, and a communicator made of its processes.
+ * A program without MPI_Init: a session, and a communicator made of its processes.
  *
- *   session right|wrong|left [SESSIONS]
+ *   session right|wrong|left|outlives|outlives_left [SESSIONS]
  *
  * Rank 0 receives what rank 1 sends, as another type when wrong; then the same by a collective
  * operation. Prints "session done" once. With several sessions, one after the other, each is MPI
@@ -11,7 +11,10 @@
  * left: nor are communicators and persistent requests freed. In every second session the last rank
  * is not in the communicator that has the tags of the other sessions' second one, where it makes
  * its first call when the others have made one more. Then a persistent broadcast has the request of
- * a receive, and rank 1 names another type. */
+ * a receive, and rank 1 names another type.
+ *
+ * outlives: wrong, after an MPI_Init and MPI_Finalize in the first session, between which MPI
+ * refuses to end what is no session. outlives_left: left, after the same. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +67,16 @@ static void exchange(int wrong, int number, MPI_Comm comm) {
             wrong && rank == 1 ? MPI_FLOAT : MPI_INT, 0, comm);
 }
 
+static void outlive(void) {
+  MPI_Session none = MPI_SESSION_NULL;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (MPI_Session_finalize(&none) == MPI_SUCCESS) printf("no session was ended\n");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+
 static int run(const char* how, int number) {
   MPI_Session session;
   MPI_Group group;
@@ -75,10 +88,11 @@ static int run(const char* how, int number) {
   MPI_Group_free(&group);
   MPI_Comm_set_name(comm, "lake");
   MPI_Comm_rank(comm, &rank);
-  if (strcmp(how, "left") == 0) {
+  if (number == 0 && strncmp(how, "outlives", 8) == 0) outlive();
+  if (strstr(how, "left") != NULL) {
     leave(number, comm);
   } else {
-    exchange(strcmp(how, "wrong") == 0, number, comm);
+    exchange(strcmp(how, "right") != 0, number, comm);
     MPI_Comm_free(&comm);
   }
   MPI_Session_finalize(&session);
