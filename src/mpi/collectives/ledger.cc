@@ -129,17 +129,17 @@ void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& 
   count_checked();
   if (verdict.outcome == signature::Outcome::kEqual) return;
   const signature::Explanation words = signature::explain(verdict, record, description, expected);
-  report_collective(
-      {.communicator = *ledger.comm,
-       .comm = ledger.name,
-       .number = own.number,
-       .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs), theirs.root,
-                  theirs.reduction, record.site, words.sent},
-       .own = {process_number(), own.call.operation, own.call.form, own.call.root,
-               own.call.reduction, own.site, words.expected},
-       .difference = words.verdict,
-       .known = other_reports(ledger, own, theirs, both_compare(own, record, expected))});
-  note_reported(ledger, own, theirs);
+  const bool known = other_reports(ledger, own, theirs, both_compare(own, record, expected));
+  report_collective({.communicator = *ledger.comm,
+                     .comm = ledger.name,
+                     .number = own.number,
+                     .theirs = {static_cast<int>(record.epoch), theirs.operation, form_of(theirs),
+                                theirs.root, theirs.reduction, record.site, words.sent},
+                     .own = {process_number(), own.call.operation, own.call.form, own.call.root,
+                             own.call.reduction, own.site, words.expected},
+                     .difference = words.verdict,
+                     .known = known});
+  if (!known) note_reported(ledger, own, theirs);
 }
 
 // The site of the sender and its rank, where the record can be read.

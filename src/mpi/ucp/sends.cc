@@ -33,8 +33,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     attachments.send = nullptr;
     sends.begin(ep, tag, buffer, attachment->head, attachment->tail, attachment->length);
   } else if (attachments.collective.matches(tag)) {
+    begin_collective();  // what has come already is compared before this message is sent
     attachments.collective.consumed = true;
-    begin_collective();
     sends.begin(ep, tag, buffer, attachments.collective.signature, attachments.collective.length);
   } else {
     sends.begin(ep, tag, buffer, nullptr, 0);

@@ -9,6 +9,7 @@
  *   mismatch handler      a collective operation; each rank prints "rank R errors own N world N":
  *                         calls of the communicator's error handler and of MPI_COMM_WORLD's
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
+ *   mismatch behind       the same where the other's message has come before the call: 8 of them
  *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
  *   mismatch ending       of a message that is received as a type that is being freed
@@ -88,6 +89,25 @@ static void symmetric(void) {
     } else {
       int sums[kLength];
       MPI_Allreduce(ints, sums, kLength, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    }
+  }
+}
+
+static void behind(void) {
+  const MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
+  void* const from = rank == 1 ? (void*)floats : (void*)ints;
+  static double to[kLength];
+  for (int call = 0; call < 8; ++call) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0, flag; rank == call / 4 && i < 100; ++i) {
+      MPI_Iprobe(1 - rank, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      usleep(1000);
+    }
+    switch (call % 4) {
+      case 0: MPI_Allreduce(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD); break;
+      case 1: MPI_Allgather(from, 4, type, to, 4, type, MPI_COMM_WORLD); break;
+      case 2: MPI_Alltoall(from, 4, type, to, 4, type, MPI_COMM_WORLD); break;
+      case 3: MPI_Reduce_scatter_block(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD); break;
     }
   }
 }
@@ -190,7 +210,7 @@ int main(int argc, char** argv) {
   } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
                {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
                {"short", short_of_room}, {"ending", ending},       {"again", again},
-               {"early", early}};
+               {"early", early},         {"behind", behind}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
