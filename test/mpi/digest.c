@@ -8,6 +8,7 @@
  *   digest scribble  one message of bytes, changed before its receive is posted
  *   digest shared    receives into one and the same buffer, as benchmarks have them: nothing may be
  *                    reported of those
+ *   digest refused   sends from where no memory is, which MPI refuses; 'digest refused N of N'
  *
  * Messages have to be longer than UCX's eager ones (UCX_RNDV_THRESH): else they leave before they
  * are changed.
@@ -160,6 +161,25 @@ static void shared(void) {
   if (rank == 0) printf("digest shared reported %d\n", reported);
 }
 
+static void refused(void) {
+  void* const nowhere = (void*)16;
+  const int self = rank, no_rank = 1000, no_tag = -7;
+  int ends = 0, value = rank, got = -1;
+  MPI_Request request;
+  MPI_Datatype type;
+  MPI_Type_vector(3, 1, -2, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  ends += MPI_Send(NULL, 5, MPI_INT, self, 1, MPI_COMM_WORLD) != MPI_SUCCESS;
+  ends += MPI_Send(nowhere, 5, type, no_rank, 1, MPI_COMM_WORLD) != MPI_SUCCESS;
+  ends += MPI_Isend(nowhere, 5, MPI_INT, self, no_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
+  ends += MPI_Sendrecv_replace(nowhere, 5, MPI_INT, no_rank, 1, self, 1, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  MPI_Type_free(&type);
+  MPI_Sendrecv(&value, 1, MPI_INT, 1 - self, 1, &got, 1, MPI_INT, 1 - self, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  if (rank == 0 && got == 1) printf("digest refused %d of 4\n", ends);
+}
+
 int main(int argc, char** argv) {
   MPI_Errhandler handler;
   MPI_Init(&argc, &argv);
@@ -170,6 +190,8 @@ int main(int argc, char** argv) {
     scribble();
   } else if (argc > 1 && strcmp(argv[1], "shared") == 0) {
     shared();
+  } else if (argc > 1 && strcmp(argv[1], "refused") == 0) {
+    refused();
   } else {
     each_kind();
   }

@@ -66,6 +66,14 @@ class Walk {
 
 }  // namespace
 
+bool may_be_memory(const Layout& layout, const void* address, uint64_t copies) noexcept {
+  constexpr intptr_t kFirstPage = 4096;  // nothing is there, nor at negative addresses
+  if (layout.runs == nullptr || copies == 0) return true;
+  const auto first = reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(layout.low);
+  const auto last = first + static_cast<uintptr_t>(layout.extent) * (copies - 1);
+  return std::min(static_cast<intptr_t>(first), static_cast<intptr_t>(last)) >= kFirstPage;
+}
+
 uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) noexcept {
   alignas(64) uint8_t space[kPart];
   if (bytes == 0) return 0;

@@ -23,6 +23,11 @@ namespace verity::mpi {
 
 inline constexpr size_t kDigestSize = 16;
 
+// False: so many copies begin where no memory is, as behind a null pointer. MPI is about to refuse
+// the call.
+[[nodiscard]] bool may_be_memory(const Layout& layout, const void* address,
+                                 uint64_t copies) noexcept;
+
 // Of the first `bytes` bytes of the message. Precondition: layout.known; it has that many.
 [[nodiscard]] uint64_t digest_of(const Layout& layout, const void* address,
                                  uint64_t bytes) noexcept;

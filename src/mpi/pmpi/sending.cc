@@ -27,6 +27,7 @@ void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noe
   const auto bytes = type.digestible(static_cast<uint64_t>(data.count));
   auto& [attachment, digested] = thread.other_send;
   if (attachment.length == 0 || bytes == 0) return;
+  if (!may_be_memory(type.layout, data.address, static_cast<uint64_t>(data.count))) return;
   const size_t length =
       write_signature(type, data.count, site, family, digested, kMaxSignature - kDigestSize);
   attachment.length =

@@ -36,6 +36,8 @@ for launcher in $openmpi $mpich; do
     'data mismatch in a message from rank 1 to rank 0 \(MPI_COMM_WORLD, tag 1\)   sent:        [0-9]+ x MPI_BYTE +by MPI_Isend in one \([^)]*digest.c:[0-9]+\)   received as: [0-9]+ x MPI_BYTE +by MPI_Recv in one \([^)]*digest.c:[0-9]+\)   difference:  [0-9]+ bytes arrived that are not those'
   UCX_VERITY_TYPECHECK_DIGEST=n typechecked 60 "$launcher" 2 vposix,vself digest scribble > "$tap_dir/job"
   is "$mpi: not unless it is asked for" "$(grep -c 'data mismatch' "$tap_dir/job")" 0
+  typechecked 60 "$launcher" 2 vposix,vself digest refused > "$tap_dir/job"
+  contains "$mpi: what MPI refuses to send is not read" "$(cat "$tap_dir/job")" '^digest refused 4 of 4$'
   unset UCX_VERITY_TYPECHECK UCX_VERITY_ATTEST
 done
 [ -n "$mpich" ] || skip "MPICH" "no MPICH on UCX"
