@@ -42,5 +42,5 @@ libverity_ucp_calls_la_SOURCES = \
 	src/mpi/ucp/receives.cc \
 	src/mpi/ucp/sends.cc \
 	src/mpi/ucp/wrap.h \
-	src/mpi/ucp/worker.cc src/mpi/ucp/worker.h
+	src/mpi/ucp/worker.cc src/mpi/ucp/worker.h src/mpi/ucp/lock.h
 libverity_ucp_calls_la_LIBADD = libverity_matching.la

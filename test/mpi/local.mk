@@ -32,6 +32,7 @@ mpi_test_programs = \
 	test/mpi/spawned \
 	test/mpi/stack_sends \
 	test/mpi/storm \
+	test/mpi/thread_bsends \
 	test/mpi/thread_puts \
 	test/mpi/thread_windows \
 	test/mpi/threads \
@@ -106,6 +107,7 @@ mpi_test_files = \
 	test/mpi/threading/early_ends.c \
 	test/mpi/threading/file_views.c \
 	test/mpi/threading/own_workers.c \
+	test/mpi/threading/thread_bsends.c \
 	test/mpi/threading/thread_puts.c \
 	test/mpi/threading/thread_windows.c \
 	test/mpi/threading/threads.c \

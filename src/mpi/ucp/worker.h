@@ -6,7 +6,6 @@
 #define VERITY_MPI_UCP_WORKER_H
 
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "mpi/matching/receive_matcher.h"
 #include "mpi/matching/send_matcher.h"
 #include "mpi/ucp/attach.h"
+#include "mpi/ucp/lock.h"
 #include "util/interposer.h"
 
 namespace verity::mpi {
@@ -81,7 +81,7 @@ class Workers {
   size_t least_arrival = kMaxSignature + 1;  // of as many bytes; no signature is longer
   void (*on_change)(const ChangedSend& send) noexcept = nullptr;
   void (*on_collective)() noexcept = nullptr;
-  std::recursive_mutex mutex;
+  PolledLock lock;
   static inline constinit bool shared = false;  // several threads: the lock is needed
 
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept {
@@ -115,19 +115,19 @@ inline void begin_collective() noexcept {
 
 class Locked {
  public:
-  Locked() noexcept : mutex_(Workers::shared ? &workers().mutex : nullptr) {
-    if (mutex_ != nullptr) [[unlikely]]
-      mutex_->lock();
+  Locked() noexcept : lock_(Workers::shared ? &workers().lock : nullptr) {
+    if (lock_ != nullptr) [[unlikely]]
+      lock_->lock();
   }
   ~Locked() {
-    if (mutex_ != nullptr) [[unlikely]]
-      mutex_->unlock();
+    if (lock_ != nullptr) [[unlikely]]
+      lock_->unlock();
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
  private:
-  std::recursive_mutex* mutex_;
+  PolledLock* lock_;
 };
 
 }  // namespace verity::mpi

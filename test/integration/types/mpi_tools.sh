@@ -118,6 +118,7 @@ for launcher in $openmpi $mpich; do
   ending "$mpi: a collective operation while one rank frees its communicator" "$launcher" mixed
   ending "$mpi: another thread has the next communicator before MPI_Comm_free returns" "$launcher" again
   threads "$mpi: no mismatched put is made while another thread leaves calls" 1 thread_puts '^puts [1-9][0-9]* made 0$'
+  threads "$mpi: buffered sends that end in another thread's progress" 1 thread_bsends '^buffered sends 900 wrong 0$'
 done
 
 # A Python that has mpi4py for Open MPI: the first one in PATH, or the distribution's.
