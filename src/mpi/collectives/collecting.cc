@@ -143,7 +143,8 @@ size_t write_call(const Own& own, TypeInfo* type, const Ledger& ledger, uint8_t*
                             call.operation,
                             call.reduction,
                             static_cast<uint8_t>(kForms[static_cast<size_t>(call.form)] |
-                                                 (call.by_element ? kByElement : 0)),
+                                                 (call.by_element ? kByElement : 0) |
+                                                 (is_same_both_ways(call) ? kSameBothWays : 0)),
                             0,
                             ledger.filter.value};
   std::memcpy(out + length, &tail, sizeof(tail));

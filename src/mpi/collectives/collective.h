@@ -64,7 +64,8 @@ enum CollectiveFlags : uint8_t {
   kNonblocking = 1u << 0,
   kByElement = 1u << 1,  // the record says what blocks are made of, not how long they are
   kPersistent = 1u << 2,
-  kKnownCollectiveFlags = kNonblocking | kByElement | kPersistent,
+  kSameBothWays = 1u << 3,  // the sender expects what the record says that it gives
+  kKnownCollectiveFlags = kNonblocking | kByElement | kPersistent | kSameBothWays,
 };
 
 // Little endian:

@@ -89,11 +89,13 @@ void note_reported(const Ledger& ledger, const Own& own, const CollectiveTail& t
   if (tail != nullptr) tail[offsetof(CollectiveTail, reported)] = known_rank(theirs.rank);
 }
 
-// Whether each rank expects data of each other one, and goes on over those that differ: they are as
-// long as the ones expected.
-bool both_compare(const Own& own, const signature::Record& record,
+// Whether each rank expects data of each other one, finds that these differ (neither gives what it
+// does not expect itself), and goes on over it: they are as long as the ones expected.
+bool both_compare(const Own& own, const CollectiveTail& theirs, const signature::Record& record,
                   const signature::Received& expected) noexcept {
-  if (settings().check == Check::kError || !record.homogeneous()) return false;
+  if (settings().check == Check::kError || !record.homogeneous() || !expected.type.homogeneous() ||
+      (theirs.flags & kSameBothWays) == 0 || !is_same_both_ways(own.call))
+    return false;
   if (record.count * record.basic.size !=
       signature::multiply_counts(expected.type.bytes(), expected.copies))
     return false;
@@ -129,7 +131,8 @@ void compare_blocks(const Ledger& ledger, const Own& own, const CollectiveTail& 
   count_checked();
   if (verdict.outcome == signature::Outcome::kEqual) return;
   const signature::Explanation words = signature::explain(verdict, record, description, expected);
-  const bool known = other_reports(ledger, own, theirs, both_compare(own, record, expected));
+  const bool known =
+      other_reports(ledger, own, theirs, both_compare(own, theirs, record, expected));
   report_collective({.communicator = *ledger.comm,
                      .comm = ledger.name,
                      .number = own.number,
@@ -176,6 +179,11 @@ const Own* find_own(const std::deque<Own>& calls, uint32_t number) noexcept {
 }
 
 }  // namespace
+
+bool is_same_both_ways(const CollectiveCall& call) noexcept {
+  return call.gives && call.expects && call.lengths.empty() &&
+         call.gives->count == call.expects->count && call.gives->datatype == call.expects->datatype;
+}
 
 bool compare_arrived(Ledger& ledger, const uint8_t* bytes, size_t length) {
   CollectiveTail theirs;

@@ -40,6 +40,9 @@ struct Ledger {
   Incomplete incomplete = std::make_shared<std::atomic<size_t>>(0);
 };
 
+// What this process gives is what it expects.
+[[nodiscard]] bool is_same_both_ways(const CollectiveCall& call) noexcept;
+
 // Compares what arrived (a record and its tail) with one's own call of the same number, and
 // reports. False: this process has not come to that call yet, or has not begun it. Under the
 // caller's lock; calls no MPI. May throw std::bad_alloc.

@@ -54,6 +54,8 @@ for launcher in $openmpi $mpich; do
   is "$mpi: two ranks that hear of each other report once" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   typechecked 60 "$launcher" 2 vposix,vself mismatch behind > "$tap_dir/job"
   is "$mpi: so they do where one of them comes late" "$(grep -c 'mismatch in' "$tap_dir/job")" 8
+  typechecked 60 "$launcher" 2 vposix,vself mismatch one_way > "$tap_dir/job"
+  is "$mpi: what only the second one can find is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 2
   typechecked 60 "$launcher" 2 vposix,vself mismatch again > "$tap_dir/job"
   is "$mpi: in a communicator with the number of those of nonblocking operations that were complete" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   typechecked 60 "$launcher" 2 vposix,vself mismatch early > "$tap_dir/job"

@@ -10,7 +10,8 @@
  *                         calls of the communicator's error handler and of MPI_COMM_WORLD's
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
  *   mismatch behind       the same where the other's message has come before the call: 8 of them
- *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
+ *   mismatch one_way      collective operations in which only rank 1 gets what it does not expect:
+ * 2 mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
  *   mismatch ending       of a message that is received as a type that is being freed
  *   mismatch again        in a communicator that has the number of others that were freed, in which
@@ -108,6 +109,20 @@ static void behind(void) {
       case 1: MPI_Allgather(from, 4, type, to, 4, type, MPI_COMM_WORLD); break;
       case 2: MPI_Alltoall(from, 4, type, to, 4, type, MPI_COMM_WORLD); break;
       case 3: MPI_Reduce_scatter_block(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD); break;
+    }
+  }
+}
+
+/* Rank 1 has sent when the other's message comes. */
+static void one_way(void) {
+  static int to[2 * kLength];
+  for (int call = 0; call < 2; ++call) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) usleep(100 * 1000);
+    if (call == 0) {
+      MPI_Allgather(ints, 4, MPI_INT, to, 4, rank == 1 ? MPI_FLOAT : MPI_INT, MPI_COMM_WORLD);
+    } else {
+      MPI_Allgather(ints, 4, rank == 0 ? MPI_FLOAT : MPI_INT, to, 4, MPI_INT, MPI_COMM_WORLD);
     }
   }
 }
@@ -210,7 +225,7 @@ int main(int argc, char** argv) {
   } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
                {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
                {"short", short_of_room}, {"ending", ending},       {"again", again},
-               {"early", early},         {"behind", behind}};
+               {"early", early},         {"behind", behind},       {"one_way", one_way}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
