@@ -25,7 +25,6 @@ namespace verity::mpi {
 
 namespace {
 
-constexpr size_t kKept = 32;          // own calls of a communicator
 constexpr size_t kMostEarly = 16384;  // messages of calls that this process has not made yet
 constexpr size_t kMostComms = 4096;
 
@@ -223,10 +222,11 @@ void Collecting::keep_request(const CollectiveAttachment& attachment) const {
     if (const Ledger* ledger = ledger_of(attachment.filter.value)) incomplete = ledger->incomplete;
   }
   if (incomplete == nullptr) return;
-  ++*incomplete;
   if (form_ == Form::kPersistent) {
+    ++incomplete->persistent;
     keep_collective(*request_, attachment, incomplete);
   } else {
+    ++incomplete->nonblocking;
     await_collective(*request_, incomplete);
   }
 }
@@ -247,16 +247,6 @@ void abandon_collective(const CollectiveAttachment& attachment) noexcept {
 }
 
 namespace {
-
-// What persistent calls keep beside one's own last ones.
-constexpr size_t kMostPersistent = 4096;
-
-void keep(Ledger& ledger, Own&& own) {
-  const bool persistent = own.call.form == Form::kPersistent;
-  std::deque<Own>& calls = persistent ? ledger.persistent : ledger.own;
-  if (calls.size() >= (persistent ? kMostPersistent : kKept)) calls.pop_front();
-  calls.push_back(std::move(own));
-}
 
 // Between two groups only some of the arguments count, and the others may be anything: datatypes,
 // too.
@@ -327,7 +317,7 @@ void Collecting::attach(CollectiveCall&& call, MPI_Comm comm) {
             std::move(types), thread.site};
     attachments.collective = {info->of_collectives, bytes_,
                               write_call(own, given, *ledger, bytes_)};
-    keep(*ledger, std::move(own));
+    keep_call(*ledger, std::move(own));
   } catch (const std::bad_alloc&) {
     miscounted.store(true, std::memory_order_relaxed);
     attachments.collective = {};
@@ -375,7 +365,9 @@ void forget_collectives(MPI_Comm comm) {
   const std::lock_guard lock(mutex);
   const Ledger* freed = ledger_of(communicator);
   try {
-    if (freed != nullptr && *freed->incomplete != 0) tainted().insert(communicator);
+    if (freed != nullptr &&
+        (freed->incomplete->nonblocking != 0 || freed->incomplete->persistent != 0))
+      tainted().insert(communicator);
   } catch (const std::bad_alloc&) { miscounted.store(true, std::memory_order_relaxed); }
   std::erase_if(ledgers(),
                 [&](const auto& ledger) { return ledger->filter.value == communicator; });

@@ -173,12 +173,33 @@ void compare(Ledger& ledger, const Own& own, const CollectiveTail& theirs, const
 }
 
 const Own* find_own(const std::deque<Own>& calls, uint32_t number) noexcept {
-  const auto found = std::find_if(calls.begin(), calls.end(),
-                                  [&](const Own& own) { return own.number == number; });
-  return found != calls.end() ? &*found : nullptr;
+  const auto found = std::lower_bound(calls.begin(), calls.end(), number,
+                                      [](const Own& own, uint32_t n) { return own.number < n; });
+  return found != calls.end() && found->number == number ? &*found : nullptr;
+}
+
+constexpr size_t kKept = 32;  // own calls of a communicator that are complete
+// Of the calls that may be under way, and the blocks of all of them.
+constexpr size_t kMostKept = 4096;
+constexpr size_t kMostBlocks = size_t{1} << 18;
+
+// Persistent calls may be started, and where nonblocking ones are not complete, messages of any of
+// the last ones may come.
+size_t most_kept(const Ledger& ledger, bool persistent) noexcept {
+  if (persistent) return kMostKept;
+  if (ledger.incomplete->nonblocking == 0) return kKept;
+  return std::clamp(kMostBlocks / static_cast<size_t>(ledger.ranks), kKept, kMostKept);
 }
 
 }  // namespace
+
+void keep_call(Ledger& ledger, Own&& own) {
+  const bool persistent = own.call.form == Form::kPersistent;
+  std::deque<Own>& calls = persistent ? ledger.persistent : ledger.own;
+  const size_t most = most_kept(ledger, persistent);
+  while (calls.size() >= most) calls.pop_front();
+  calls.push_back(std::move(own));
+}
 
 bool is_same_both_ways(const CollectiveCall& call) noexcept {
   return call.gives && call.expects && call.lengths.empty() &&

@@ -37,8 +37,11 @@ struct Ledger {
   std::string name;
   std::deque<Own> own;
   std::deque<Own> persistent;  // may be started at any time
-  Incomplete incomplete = std::make_shared<std::atomic<size_t>>(0);
+  Incomplete incomplete = std::make_shared<IncompleteCalls>();
 };
+
+// A call of this process, which has the next number. May throw std::bad_alloc.
+void keep_call(Ledger& ledger, Own&& own);
 
 // What this process gives is what it expects.
 [[nodiscard]] bool is_same_both_ways(const CollectiveCall& call) noexcept;

@@ -49,7 +49,7 @@ void forget_collective(MPI_Request request) noexcept {
   const std::lock_guard lock(all().mutex);
   const auto found = all().started.find(request);
   if (found == all().started.end()) return;
-  --*found->second.incomplete;
+  --found->second.incomplete->persistent;
   all().started.erase(found);
 }
 
@@ -75,7 +75,7 @@ void await_collective(MPI_Request request, const Incomplete& incomplete) {
   Requests& requests = all();
   const std::lock_guard lock(requests.mutex);
   const auto [place, is_new] = requests.awaited.try_emplace(request);
-  if (!is_new) --*place->second.incomplete;
+  if (!is_new) --place->second.incomplete->nonblocking;
   place->second = {++requests.last_serial, incomplete};
   Completing::awaited.store(requests.awaited.size(), std::memory_order_relaxed);
 }
@@ -99,7 +99,7 @@ void Completing::note_complete() noexcept {
     if (requests_[one.place] != handles().request_null) continue;
     const auto found = requests.awaited.find(one.request);
     if (found == requests.awaited.end() || found->second.serial != one.serial) continue;
-    --*found->second.incomplete;
+    --found->second.incomplete->nonblocking;
     requests.awaited.erase(found);
   }
   awaited.store(requests.awaited.size(), std::memory_order_relaxed);

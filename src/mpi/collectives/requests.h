@@ -16,9 +16,12 @@
 
 namespace verity::mpi {
 
-// How many operations of a communicator are not known to be complete: nonblocking ones, and
-// persistent ones that can be started.
-using Incomplete = std::shared_ptr<std::atomic<size_t>>;
+// How many operations of a communicator are not known to be complete; of persistent ones, how many
+// can be started.
+struct IncompleteCalls {
+  std::atomic<size_t> nonblocking{0}, persistent{0};
+};
+using Incomplete = std::shared_ptr<IncompleteCalls>;
 
 // A persistent operation was made, and counted. May throw std::bad_alloc.
 void keep_collective(MPI_Request request, const CollectiveAttachment& attachment,

@@ -60,6 +60,8 @@ for launcher in $openmpi $mpich; do
   is "$mpi: in a communicator with the number of those of nonblocking operations that were complete" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   typechecked 60 "$launcher" 2 vposix,vself mismatch early > "$tap_dir/job"
   contains "$mpi: calls that others have made long before" "$(cat "$tap_dir/job")" 'rank 1: datatypes of 3001 messages checked, 1000 mismatched; 0 not'
+  typechecked 60 "$launcher" 2 vposix,vself mismatch outstanding > "$tap_dir/job"
+  is "$mpi: the first one of many that are under way" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   typechecked 60 "$launcher" 2 vposix,vself mismatch short return > "$tap_dir/job"
   is "$mpi: a call that failed when it had begun counts: no later one is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
   UCX_VERITY_TYPECHECK=error typechecked 60 "$launcher" 2 vposix,vself mismatch handler > "$tap_dir/job"

@@ -17,6 +17,7 @@
  *   mismatch again        in a communicator that has the number of others that were freed, in which
  *                         nonblocking operations were complete
  *   mismatch early        in the first ones of many broadcasts, for which rank 1 comes late
+ *   mismatch outstanding  in the first one of many nonblocking gathers, for which rank 1 comes late
  *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
  */
 #include <mpi.h>
@@ -218,14 +219,36 @@ static void early(void) {
   MPI_Comm_free(&comm);
 }
 
+static void outstanding(void) {
+  enum { kCalls = 100 };
+  static int to[kCalls][2];
+  MPI_Request requests[kCalls];
+  if (rank == 1) MPI_Recv(ints, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < kCalls; ++i) {
+    const MPI_Datatype type = rank == 1 && i == 0 ? MPI_FLOAT : MPI_INT;
+    MPI_Igather(ints, 1, type, to[i], 1, type, 0, MPI_COMM_WORLD, &requests[i]);
+  }
+  if (rank == 0) MPI_Send(ints, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+  MPI_Waitall(kCalls, requests, MPI_STATUSES_IGNORE);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"late", late},           {"truncated", truncated}, {"handler", handler},
-               {"symmetric", symmetric}, {"reduction", reduction}, {"persistent", persistent},
-               {"short", short_of_room}, {"ending", ending},       {"again", again},
-               {"early", early},         {"behind", behind},       {"one_way", one_way}};
+  } cases[] = {{"late", late},
+               {"truncated", truncated},
+               {"handler", handler},
+               {"symmetric", symmetric},
+               {"reduction", reduction},
+               {"persistent", persistent},
+               {"short", short_of_room},
+               {"ending", ending},
+               {"again", again},
+               {"early", early},
+               {"behind", behind},
+               {"one_way", one_way},
+               {"outstanding", outstanding}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
