@@ -106,7 +106,8 @@ bool is_first(const CollectiveFinding& finding) {
 
 void report_collective(const CollectiveFinding& finding) {
   add_collective_mismatch(finding.communicator);
-  if (finding.known || !is_first(finding)) return;
+  // What the other rank reports is reported, and not again where this one is to report the next.
+  if (!is_first(finding) || finding.known) return;
   const std::string comm = finding.comm.empty() ? "a communicator without a name" : finding.comm;
   const std::string number = std::to_string(finding.number);
   print("ucx-verity: mismatch in a collective operation (" + comm + ", call " + number + ")\n" +

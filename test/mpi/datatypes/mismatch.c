@@ -9,7 +9,8 @@
  *   mismatch handler      a collective operation; each rank prints "rank R errors own N world N":
  *                         calls of the communicator's error handler and of MPI_COMM_WORLD's
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
- *   mismatch behind       the same where the other's message has come before the call: 8 of them
+ *   mismatch behind RANK  the same where the other's message has come before RANK's call: 4 of them
+ *   mismatch turns        the same: the ranks come late to one call by turns
  *   mismatch one_way      collective operations in which only rank 1 gets what it does not expect:
  * 2 mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
@@ -27,7 +28,7 @@
 #include <unistd.h>
 
 enum { kLength = 100 };
-static int rank;
+static int rank, late_rank;
 static int ints[kLength];
 static float floats[kLength];
 static int own_errors, world_errors;
@@ -95,22 +96,37 @@ static void symmetric(void) {
   }
 }
 
+static void come_late(void) {
+  for (int i = 0, flag; i < 100; ++i) {
+    MPI_Iprobe(1 - rank, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    usleep(1000);
+  }
+}
+
 static void behind(void) {
   const MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
   void* const from = rank == 1 ? (void*)floats : (void*)ints;
   static double to[kLength];
-  for (int call = 0; call < 8; ++call) {
+  for (int call = 0; call < 4; ++call) {
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0, flag; rank == call / 4 && i < 100; ++i) {
-      MPI_Iprobe(1 - rank, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-      usleep(1000);
-    }
-    switch (call % 4) {
+    if (rank == late_rank) come_late();
+    switch (call) {
       case 0: MPI_Allreduce(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD); break;
       case 1: MPI_Allgather(from, 4, type, to, 4, type, MPI_COMM_WORLD); break;
       case 2: MPI_Alltoall(from, 4, type, to, 4, type, MPI_COMM_WORLD); break;
       case 3: MPI_Reduce_scatter_block(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD); break;
     }
+  }
+}
+
+static void turns(void) {
+  const MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
+  void* const from = rank == 1 ? (void*)floats : (void*)ints;
+  static double to[kLength];
+  for (int call = 0; call < 4; ++call) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == call % 2) come_late();
+    MPI_Allreduce(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD);
   }
 }
 
@@ -248,10 +264,12 @@ int main(int argc, char** argv) {
                {"early", early},
                {"behind", behind},
                {"one_way", one_way},
-               {"outstanding", outstanding}};
+               {"outstanding", outstanding},
+               {"turns", turns}};
   int error;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  late_rank = argc > 2 ? atoi(argv[2]) : 0;
   if (argc > 2 && strcmp(argv[2], "return") == 0)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
