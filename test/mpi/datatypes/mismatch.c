@@ -11,8 +11,8 @@
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
  *   mismatch behind RANK  the same where the other's message has come before RANK's call: 4 of them
  *   mismatch turns        the same: the ranks come late to one call by turns
- *   mismatch one_way      collective operations in which only rank 1 gets what it does not expect:
- * 2 mismatch reduction    a collective operation whose calls differ, but not in their datatypes
+ *   mismatch one_way      two operations in which only rank 1 gets what it does not expect
+ *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
  *   mismatch ending       of a message that is received as a type that is being freed
  *   mismatch again        in a communicator that has the number of others that were freed, in which
