@@ -42,7 +42,7 @@ matrix() { # matrix NAME LAUNCHER LIST
   local name=$1 launcher=$2 list=$3
   export UCX_VERITY_TYPECHECK=error
   typechecked 100 "$launcher" 2 "$list" types wrong > "$tap_dir/job"
-  contains "$name: each mismatch is reported" "$(grep '^types wrong cases' "$tap_dir/job")" \
+  contains "$name: each mismatch is reported" "$(grep -o 'types wrong cases .*' "$tap_dir/job")" \
     '^types wrong cases [0-9]+ expected ([1-9][0-9]*) errors \1 failed 0 others 0$'
   typechecked 100 "$launcher" 2 "$list" types right > "$tap_dir/job"
   twins "$name: the corrected twins are not" "$launcher" "${list//v/}"
