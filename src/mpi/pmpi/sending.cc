@@ -55,6 +55,21 @@ void attach(SendAttachment* attachment, TypeInfo& type, MPI_Count count, const C
   set_signature(type, made, family, site, attachment);
 }
 
+// Where the handle is one that another thread is freeing, the message has a signature all the same.
+// What is known of the type goes with this function: its part of the signature is copied.
+void attach_ending(Data data, MPI_Datatype datatype, const CommInfo& comm, int dest,
+                   SendFamily family) {
+  const TypeRef type = ending_type(datatype);
+  if (!type) return;
+  auto& [attachment, bytes] = thread.other_send;
+  attach(&attachment, *type, data.count, comm, dest, family, thread.site);
+  if (settings().digest) add_digest(*type, data, family, thread.site);
+  uint8_t* const tail = bytes + sizeof(attachment.head);
+  if (attachment.length == 0 || attachment.tail == tail) return;
+  std::memcpy(tail, attachment.tail, attachment.length - sizeof(attachment.head));
+  attachment.tail = tail;
+}
+
 }  // namespace
 
 About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype, int peer,
@@ -79,7 +94,8 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
   CachedHandles* const last = sent != nullptr ? &sent->about : nullptr;
   const About about =
       is_same ? about_of(*last) : resolve_handles(last, data.count, datatype, dest, comm);
-  if (about.type == nullptr) return;
+  if (about.comm == nullptr) return;
+  if (about.type == nullptr) return attach_ending(data, datatype, *about.comm, dest, family);
   SendAttachment* const attachment =
       sent != nullptr ? &sent->attachment : &thread.other_send.attachment;
   attach(attachment, *about.type, data.count, *about.comm, dest, family, thread.site);

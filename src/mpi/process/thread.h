@@ -49,7 +49,7 @@ extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
 // A send's attachment that no known site keeps.
 struct OtherSend {
   SendAttachment attachment;
-  uint8_t digested[kMaxSignature];  // its signature, where there is a digest
+  uint8_t bytes[kMaxSignature];  // its signature, where there is a digest, or the type is ending
 };
 
 class PostedReceive;

@@ -112,6 +112,7 @@ for launcher in $openmpi $mpich; do
   UCX_VERITY_ATTEST=always UCX_VERITY_TYPECHECK=warn typechecked 60 "$launcher" 2 vposix,vself mismatch ending > "$tap_dir/job"
   case $mpi in MPICH) counted='1 messages checked, 1 mismatched; 0 not checked' ;; *) counted='0 messages checked, 0 mismatched; 1 not checked' ;; esac
   contains "$mpi: what is received as such a type counts" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of $counted"
+  contains "$mpi: so does what is sent as one" "$(cat "$tap_dir/job")" "^ucx-verity: rank 1: datatypes of $counted"
   ending "$mpi: types that are freed within each other" "$launcher" nest 9
   ending "$mpi: more of them than there is room for" "$launcher" nest 300
   ending "$mpi: another thread uses a communicator that is freed" "$launcher" comm

@@ -14,7 +14,7 @@
  *   mismatch one_way      two operations in which only rank 1 gets what it does not expect
  *   mismatch reduction    a collective operation whose calls differ, but not in their datatypes
  *   mismatch persistent   between persistent requests
- *   mismatch ending       of a message that is received as a type that is being freed
+ *   mismatch ending       of messages that are received and sent as a type that is being freed
  *   mismatch again        in a communicator that has the number of others that were freed, in which
  *                         nonblocking operations were complete
  *   mismatch early        in the first ones of many broadcasts, for which rank 1 comes late
@@ -160,18 +160,22 @@ static void persistent(void) {
 }
 
 /* By the callback of its own end, while what is known of a type has been dropped already. */
-static int receive_as(MPI_Datatype type, int keyval, void* value, void* extra) {
+static int exchange_as(MPI_Datatype type, int keyval, void* value, void* extra) {
   (void)keyval, (void)value, (void)extra;
   MPI_Recv(floats, 1, type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Send(floats, 1, type, 1, 2, MPI_COMM_WORLD);
   return MPI_SUCCESS;
 }
 
 static void ending(void) {
   MPI_Datatype type;
   int keyval;
-  if (rank == 1) MPI_Send(ints, kLength, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  if (rank == 1) {
+    MPI_Send(ints, kLength, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    MPI_Recv(ints, kLength, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   if (rank != 0) return;
-  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, receive_as, &keyval, NULL);
+  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, exchange_as, &keyval, NULL);
   MPI_Type_contiguous(kLength, MPI_FLOAT, &type);
   MPI_Type_commit(&type);
   MPI_Type_set_attr(type, keyval, NULL);
