@@ -39,7 +39,17 @@ tool_on_one_rank() {
 # threads NAME RANKS PROGRAM PATTERN: with MPI_THREAD_MULTIPLE, if the library of $launcher gives it.
 threads() {
   typechecked 100 "$launcher" "$2" vposix,vself "$3" > "$tap_dir/job"
-  if [ "$(cat "$tap_dir/status")" -eq 77 ]; then skip "$1" "no MPI_THREAD_MULTIPLE"; else contains "$1" "$(cat "$tap_dir/job")" "$4"; fi
+  case $(cat "$tap_dir/status") in
+    0) contains "$1" "$(cat "$tap_dir/job")" "$4" ;;
+    77) skip "$1" "no MPI_THREAD_MULTIPLE" ;;
+    *)
+      # Windows of Open MPI 5.0.7 do not survive several threads.
+      if stock_fails 3 100 "$launcher" "$2" vposix,vself "$3"; then
+        skip "$1" "stock fails too: $stock_words"
+      else
+        contains "$1" "$(cat "$tap_dir/job")" "$4"
+      fi ;;
+  esac
 }
 
 compile_ending() { # compile_ending LAUNCHER: with the library that stands between it and MPI
@@ -65,7 +75,8 @@ ending() {
   fi
 }
 ending_fails_without() { # ending_fails_without LAUNCHER ARGUMENT...: on stock UCX
-  ! with_tls posix,self timeout -k 5 60 "$1" -np 2 "$tap_dir/$(flavour "$1")-ending" "${@:2}" > "$tap_dir/stock" 2>&1
+  with_tls posix,self timeout -k 5 60 "$1" -np 2 "$tap_dir/$(flavour "$1")-ending" "${@:2}" > "$tap_dir/stock" 2>&1 || return 0
+  ! grep -q '^ending done$' "$tap_dir/stock" # a rank that stands still may end with 0
 }
 
 for launcher in $openmpi $mpich; do
