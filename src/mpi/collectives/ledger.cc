@@ -188,7 +188,7 @@ constexpr size_t kMostBlocks = size_t{1} << 18;
 size_t most_kept(const Ledger& ledger, bool persistent) noexcept {
   if (persistent) return kMostKept;
   if (ledger.incomplete->nonblocking == 0) return kKept;
-  return std::clamp(kMostBlocks / static_cast<size_t>(ledger.ranks), kKept, kMostKept);
+  return std::clamp(kMostBlocks / static_cast<size_t>(std::max(ledger.ranks, 1)), kKept, kMostKept);
 }
 
 }  // namespace
