@@ -130,4 +130,5 @@ endif
 CLEANFILES += $(mpi_test_programs)
 $(mpi_test_programs): $(mpi_test_files)
 	$(AM_V_GEN)$(MKDIR_P) test/mpi && $(MPICC) $(VERITY_CFLAGS) -O2 -g -I$(srcdir)/test/mpi -o $@ \
+	  $(if $(filter %/early_ends,$@),-rdynamic) \
 	  $$(find $(srcdir)/test/mpi -name '$(@F).c' -o -name '$(@F)_*.c')

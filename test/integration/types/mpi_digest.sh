@@ -23,7 +23,7 @@ for launcher in $openmpi $mpich; do
   if storm_or_stock "$mpi: a storm of wildcards and cancels" "$launcher" 30 4; then
     contains "$mpi: is compared" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
   fi
-  typechecked 100 "$launcher" 2 vposix,vself early_ends 200 3000000 > "$tap_dir/job"
+  typechecked 100 "$launcher" 2 vposix,vself early_ends 60 20000000 > "$tap_dir/job"
   contains "$mpi: receives that end in another thread" "$(cat "$tap_dir/job")" '^wrong 0$'
   contains "$mpi: are compared, before the buffer changes" "$(cat "$tap_dir/job")" 'data of [1-9][0-9]+ messages compared end to end, 0 differed$'
   typechecked 100 "$launcher" 3 vtcp,vself mixed -n 1000 > "$tap_dir/job"
