@@ -46,7 +46,7 @@ struct Worker {
 };
 
 // More than 15 fields: what is shared by all workers, three callbacks included. One lock,
-// recursive, taken around each UCP call where several threads may use a worker: UCP's callbacks run
+// recursive, taken around each UCP call where several threads may be in MPI: UCP's callbacks run
 // inside.
 class Workers {
  public:
@@ -82,7 +82,7 @@ class Workers {
   void (*on_change)(const ChangedSend& send) noexcept = nullptr;
   void (*on_collective)() noexcept = nullptr;
   PolledLock lock;
-  static inline constinit bool shared = false;  // several threads: the lock is needed
+  static inline constinit bool shared = false;  // several threads may be in MPI: the lock is needed
 
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& all() const noexcept {
     return workers_;

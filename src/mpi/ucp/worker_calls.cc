@@ -15,8 +15,6 @@ constinit thread_local Attachments attachments __attribute__((tls_model("initial
 
 namespace {
 
-bool threads = false;
-bool worker_for_threads = false;  // one was made that several threads may use
 bool (*in_mpi_call)() noexcept = nullptr;
 
 thread_local Worker* creating __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -103,11 +101,6 @@ ucs_status_t wrapped_ucp_worker_create(ucp_context_h context, const ucp_worker_p
     const OthersCall others;
     return VERITY_OWN(ucp_worker_create)(context, params, worker_p);
   }
-  const bool has_mode = (params->field_mask & UCP_WORKER_PARAM_FIELD_THREAD_MODE) != 0;
-  // Written once, by the first of them, as other threads may be reading it.
-  const bool several = has_mode && params->thread_mode != UCS_THREAD_MODE_SINGLE;
-  if (several) worker_for_threads = true;
-  if (several && threads && !Workers::shared) Workers::shared = true;
   const Locked lock;
   const size_t request_size = abi::request_size(VERITY_NEXT(ucp_context_query), context);
   if (request_size != 0) workers().sends.set_request_size(request_size);
@@ -124,8 +117,8 @@ ucs_status_t wrapped_ucp_worker_create(ucp_context_h context, const ucp_worker_p
 namespace verity::mpi {
 
 void enable_ucp_calls(bool several_threads) noexcept {
-  threads = several_threads;
-  if (threads && worker_for_threads && !Workers::shared) Workers::shared = true;
+  // Written once, as other threads may be reading it.
+  if (several_threads && !Workers::shared) Workers::shared = true;
   if (all_workers != nullptr) return;
   make_workers();
   enable_messages();
