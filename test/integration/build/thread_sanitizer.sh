@@ -34,6 +34,14 @@ async_job() {
     -c asynchronous vfposix
 }
 
+# shellcheck disable=SC2317
+checked_job() ( # checked_job LIST PML PROGRAM ARGUMENT...: with the datatype checks and digests
+  verity_env "$1"
+  export UCX_VERITY_TYPECHECK=error UCX_VERITY_TYPECHECK_DIGEST=y OMPI_MCA_pml=$2
+  exec timeout -k 5 200 "$openmpi" -np 2 -x LD_PRELOAD="$runtime:$LD_PRELOAD:$(interposer_for "$openmpi")" -x TSAN_OPTIONS="$TSAN_OPTIONS" \
+    "$build/test/mpi/$3" "${@:4}"
+)
+
 clean() { # clean NAME WANTED COMMAND...: ends well, says WANTED, and nothing is reported
   local name=$1 wanted=$2 status=0
   shift 2
@@ -86,5 +94,21 @@ for threads in none UCX_VERITY_THREADS=2 UCX_VERITY_PROGRESS_THREAD=y; do
   done
   unset UCX_VERITY_THREADS UCX_VERITY_PROGRESS_THREAD
 done
+
+# The datatype checks: signatures, digests, tables of handles, and the workers of one-sided operations, of which Open MPI makes one for
+# each thread.
+no_damage
+few=$(normal_or_long 10 200)
+if [ -n "$openmpi" ] && [ -x "$build/test/mpi/storm" ]; then
+  for list in vposix,vself vtcp,vself; do
+    clean "checked: threads, $list" 'wrong 0 lost 0' checked_job "$list" ucx threads -n "$messages" -k 4
+    clean "checked: types that are made and freed all the time, $list" 'errors 0' checked_job "$list" ucx storm -n "$few" -t 4
+    for pml in ucx ob1; do
+      clean "checked: one-sided, $list, messages by $pml" 'wrong 0' checked_job "$list" $pml thread_windows -n "$few" -k 4
+    done
+  done
+else
+  skip "checked: threads" "no Open MPI"
+fi
 
 done_testing
