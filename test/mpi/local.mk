@@ -109,6 +109,7 @@ mpi_test_files = \
 	test/mpi/threading/own_workers.c \
 	test/mpi/threading/thread_bsends.c \
 	test/mpi/threading/thread_puts.c \
+	test/mpi/threading/thread_sessions.c \
 	test/mpi/threading/thread_windows.c \
 	test/mpi/threading/threads.c \
 	test/mpi/traffic/mixed.c \

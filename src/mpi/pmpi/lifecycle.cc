@@ -36,18 +36,24 @@ void arrived(const uint8_t* bytes, size_t length) noexcept {
   if (head.family() == kCollectiveFamily) collective_arrived(bytes, length);
 }
 
+// What is the same whenever MPI begins is done once: threads begin sessions while others use it.
 void begin(int required) noexcept {
   // A process that ends without MPI_Finalize has its say too, but not its children.
   static const pid_t process = ::getpid();
-  static const int registered = std::atexit([] {
-    if (::getpid() == process) print_summary();
-  });
-  static_cast<void>(registered);
-  know_mpi_calls([]() noexcept { return thread.depth != 0; });
+  static const bool prepared = [] {
+    know_mpi_calls([]() noexcept { return thread.depth != 0; });
+    return std::atexit([] {
+             if (::getpid() == process) print_summary();
+           }) == 0;
+  }();
   mpi_begins(required);
-  on_collective(collective_begins);
-  on_arrival(arrived, sizeof(verity::signature::Record) + kTail);
-  on_change(add_change);
+  static const bool listens = [] {
+    on_collective(collective_begins);
+    on_arrival(arrived, sizeof(verity::signature::Record) + kTail);
+    on_change(add_change);
+    return true;
+  }();
+  static_cast<void>(prepared && listens);
 }
 
 bool errors_return() noexcept {

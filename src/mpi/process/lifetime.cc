@@ -54,7 +54,9 @@ void mpi_begins(int required) noexcept {
   static constinit bool begun = false;
   const std::lock_guard lock(changing);
   const bool before = begun && this_process.several_threads;  // by an MPI_Session_init
-  this_process.several_threads = before || required == MPI_THREAD_MULTIPLE || may_offer_more();
+  const bool several = before || required == MPI_THREAD_MULTIPLE || may_offer_more();
+  // Threads of other sessions are reading it.
+  if (this_process.several_threads != several) this_process.several_threads = several;
   begun = true;
   enable_ucp_calls(this_process.several_threads);
 }

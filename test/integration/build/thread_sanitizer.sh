@@ -35,11 +35,12 @@ async_job() {
 }
 
 # shellcheck disable=SC2317
-checked_job() ( # checked_job LIST PML PROGRAM ARGUMENT...: with the datatype checks and digests
-  verity_env "$1"
-  export UCX_VERITY_TYPECHECK=error UCX_VERITY_TYPECHECK_DIGEST=y OMPI_MCA_pml=$2
-  exec timeout -k 5 200 "$openmpi" -np 2 -x LD_PRELOAD="$runtime:$LD_PRELOAD:$(interposer_for "$openmpi")" -x TSAN_OPTIONS="$TSAN_OPTIONS" \
-    "$build/test/mpi/$3" "${@:4}"
+checked_job() ( # checked_job LAUNCHER LIST PROGRAM ARGUMENT...: with the datatype checks and digests
+  program=$(mpi_program "$1" "$3") || exit 1
+  verity_env "$2"
+  export UCX_VERITY_TYPECHECK=error UCX_VERITY_TYPECHECK_DIGEST=y OMPI_MCA_pml=${pml:-ucx} TSAN_OPTIONS
+  # shellcheck disable=SC2016 # each rank's own
+  exec timeout -k 5 200 "$1" -np 2 sh -c 'LD_PRELOAD=$0 exec "$@"' "$runtime:$LD_PRELOAD:$(interposer_for "$1")" "$program" "${@:4}"
 )
 
 clean() { # clean NAME WANTED COMMAND...: ends well, says WANTED, and nothing is reported
@@ -95,20 +96,31 @@ for threads in none UCX_VERITY_THREADS=2 UCX_VERITY_PROGRESS_THREAD=y; do
   unset UCX_VERITY_THREADS UCX_VERITY_PROGRESS_THREAD
 done
 
-# The datatype checks: signatures, digests, tables of handles, and the workers of one-sided operations, of which Open MPI makes one for
-# each thread.
+# The datatype checks: signatures, digests, tables of handles, the workers of one-sided operations, and sessions of several threads.
 no_damage
 few=$(normal_or_long 10 200)
-if [ -n "$openmpi" ] && [ -x "$build/test/mpi/storm" ]; then
+for launcher in $openmpi $mpich; do
+  case $launcher in "$mpich") mpi=MPICH pmls=ucx ;; *) mpi="Open MPI" pmls="ucx ob1" ;; esac
+  if [ ! -e "$(interposer_for "$launcher")" ]; then
+    skip "checked: $mpi" "no datatype checks for it"
+    continue
+  fi
   for list in vposix,vself vtcp,vself; do
-    clean "checked: threads, $list" 'wrong 0 lost 0' checked_job "$list" ucx threads -n "$messages" -k 4
-    clean "checked: types that are made and freed all the time, $list" 'errors 0' checked_job "$list" ucx storm -n "$few" -t 4
-    for pml in ucx ob1; do
-      clean "checked: one-sided, $list, messages by $pml" 'wrong 0' checked_job "$list" $pml thread_windows -n "$few" -k 4
+    clean "checked: $mpi, threads, $list" 'wrong 0 lost 0' checked_job "$launcher" "$list" threads -n "$messages" -k 4
+    clean "checked: $mpi, types that are made and freed all the time, $list" 'errors 0' checked_job "$launcher" "$list" storm -n "$few" -t 4
+    for pml in $pmls; do
+      clean "checked: $mpi, one-sided, $list, messages by $pml" 'wrong 0' checked_job "$launcher" "$list" thread_windows -n "$few" -k 4
     done
+    pml=
   done
+done
+name="checked: MPICH, 4 threads begin sessions"
+if [ -z "$mpich" ] || ! mpi_program "$mpich" thread_sessions > /dev/null 2>&1; then
+  skip "$name" "no MPICH with sessions"
+elif mpi_run 60 "$mpich" 2 posix,self thread_sessions > "$tap_dir/stock"; then
+  clean "$name" 'thread_sessions wrong 0' checked_job "$mpich" vposix,vself thread_sessions -n "$(normal_or_long 3 30)" -k 4
 else
-  skip "checked: threads" "no Open MPI"
+  skip "$name" "stock fails too: $(tail -n 1 "$tap_dir/stock")"
 fi
 
 done_testing
