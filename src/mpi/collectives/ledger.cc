@@ -105,6 +105,10 @@ bool both_compare(const Own& own, const CollectiveTail& theirs, const signature:
     case Collective::kAlltoall:
     case Collective::kReduceScatter:
     case Collective::kReduceScatterBlock: return true;
+#ifndef OPEN_MPI  // whose lower one gets nothing
+    case Collective::kScan:
+    case Collective::kExscan: return true;
+#endif
     default: return false;
   }
 }

@@ -52,6 +52,8 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: calls that differ count as compared" "$(cat "$tap_dir/job")" 'rank 0: datatypes of 1 messages checked, 1 mismatched;'
   typechecked 60 "$launcher" 2 vposix,vself mismatch symmetric > "$tap_dir/job"
   is "$mpi: two ranks that hear of each other report once" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
+  typechecked 60 "$launcher" 2 vposix,vself mismatch scans > "$tap_dir/job"
+  is "$mpi: of the scans, too" "$(grep -c 'mismatch in' "$tap_dir/job")" 2
   for late in 0 1; do
     typechecked 60 "$launcher" 2 vposix,vself mismatch behind "$late" > "$tap_dir/job"
     is "$mpi: so they do where rank $late comes late" "$(grep -c 'mismatch in' "$tap_dir/job")" 4

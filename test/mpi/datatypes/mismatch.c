@@ -9,6 +9,7 @@
  *   mismatch handler      a collective operation; each rank prints "rank R errors own N world N":
  *                         calls of the communicator's error handler and of MPI_COMM_WORLD's
  *   mismatch symmetric    collective operations in which both ranks compare with the other's
+ *   mismatch scans        two more of these
  *   mismatch behind RANK  the same where the other's message has come before RANK's call: 4 of them
  *   mismatch turns        the same: the ranks come late to one call by turns
  *   mismatch one_way      two operations in which only rank 1 gets what it does not expect
@@ -94,6 +95,16 @@ static void symmetric(void) {
       MPI_Allreduce(ints, sums, kLength, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     }
   }
+}
+
+static void scans(void) {
+  const MPI_Datatype type = rank == 1 ? MPI_FLOAT : MPI_INT;
+  void* const from = rank == 1 ? (void*)floats : (void*)ints;
+  static double to[kLength];
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Scan(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Exscan(from, to, 4, type, MPI_SUM, MPI_COMM_WORLD);
 }
 
 static void come_late(void) {
@@ -260,6 +271,7 @@ int main(int argc, char** argv) {
                {"truncated", truncated},
                {"handler", handler},
                {"symmetric", symmetric},
+               {"scans", scans},
                {"reduction", reduction},
                {"persistent", persistent},
                {"short", short_of_room},
