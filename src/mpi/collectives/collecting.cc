@@ -89,11 +89,10 @@ Facts facts_of(MPI_Comm comm, const CommInfo& info) {
 
 // No MPI call under the lock: the other way round it is taken inside of MPI's progress.
 Ledger* make_ledger(MPI_Comm comm, CommInfo& info, Facts&& facts) {
-  // Once there is no room for one, numbers that begin later would not be those of other ranks: no
-  // further ones from then on.
-  static bool full = false;
-  full = full || ledgers().size() >= kMostComms;
-  if (full) return nullptr;
+  if (ledgers().size() >= kMostComms) {  // should there be room later, its numbers would begin late
+    tainted().insert(info.filter.value);
+    return nullptr;
+  }
   auto made = std::make_unique<Ledger>();
   made->filter = info.filter;
   made->comm.set(&info);

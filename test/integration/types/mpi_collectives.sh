@@ -64,6 +64,10 @@ for launcher in $openmpi $mpich; do
   is "$mpi: what only the second one can find is reported" "$(grep -c 'mismatch in' "$tap_dir/job")" 2
   typechecked 60 "$launcher" 2 vposix,vself mismatch again > "$tap_dir/job"
   is "$mpi: in a communicator with the number of those of nonblocking operations that were complete" "$(grep -c 'mismatch in' "$tap_dir/job")" 1
+  if [ "$launcher" != "$mpich" ]; then
+    typechecked 60 "$launcher" 2 vposix,vself mismatch many > "$tap_dir/job"
+    is "$mpi: beside very many communicators, and where these were freed" "$(grep -c 'mismatch in' "$tap_dir/job")" 2
+  fi
   typechecked 60 "$launcher" 2 vposix,vself mismatch early > "$tap_dir/job"
   contains "$mpi: calls that others have made long before" "$(cat "$tap_dir/job")" 'rank 1: datatypes of 3001 messages checked, 1000 mismatched; 0 not'
   typechecked 60 "$launcher" 2 vposix,vself mismatch outstanding > "$tap_dir/job"

@@ -18,6 +18,8 @@
  *   mismatch ending       of messages that are received and sent as a type that is being freed
  *   mismatch again        in a communicator that has the number of others that were freed, in which
  *                         nonblocking operations were complete
+ *   mismatch many         beside very many communicators of each rank, and when these are freed
+ *                         (MPICH has no room for so many)
  *   mismatch early        in the first ones of many broadcasts, for which rank 1 comes late
  *   mismatch outstanding  in the first one of many nonblocking gathers, for which rank 1 comes late
  *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
@@ -237,6 +239,22 @@ static void again(void) {
   MPI_Comm_free(&comm);
 }
 
+static void many(void) {
+  enum { kMany = 4100 };
+  static MPI_Comm comms[kMany];
+  int sums[kLength];
+  for (int i = 0; i < kMany; ++i) {
+    MPI_Comm_dup(i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF, &comms[i]);
+    MPI_Bcast(ints, 1, MPI_INT, 0, comms[i]);
+  }
+  MPI_Bcast(ints, 1, rank == 1 ? MPI_FLOAT : MPI_INT, 0, comms[0]);
+  for (int i = 0; i < kMany; ++i) MPI_Comm_free(&comms[i]);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+  MPI_Allreduce(rank == 1 ? (void*)floats : (void*)ints, sums, kLength,
+                rank == 1 ? MPI_FLOAT : MPI_INT, MPI_SUM, comms[0]);
+  MPI_Comm_free(&comms[0]);
+}
+
 static void early(void) {
   enum { kCalls = 3000, kWrong = 1000, kFew = 4 };
   MPI_Comm comm;
@@ -277,6 +295,7 @@ int main(int argc, char** argv) {
                {"short", short_of_room},
                {"ending", ending},
                {"again", again},
+               {"many", many},
                {"early", early},
                {"behind", behind},
                {"one_way", one_way},
