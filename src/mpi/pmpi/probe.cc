@@ -18,13 +18,13 @@ VERITY_WRAP(Improbe,
   VERITY_WRAP(                                                                                     \
       name, (void* buf, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status), \
       (buf, count, type, message, status),                                                         \
-      const ReceivingMessage receive(Buffer{count, type}, message))
+      const ReceivingMessage receive(call, Buffer{count, type}, message))
 #define IMRECV(name, Count)                                                                    \
   VERITY_WRAP(                                                                                 \
       name,                                                                                    \
       (void* buf, Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request), \
       (buf, count, type, message, request),                                                    \
-      const ReceivingMessage receive(Buffer{count, type}, message))
+      const ReceivingMessage receive(call, Buffer{count, type}, message))
 MRECV(Mrecv, int)
 IMRECV(Imrecv, int)
 #ifdef VERITY_MPI4_COUNTS

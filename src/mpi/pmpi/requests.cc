@@ -13,11 +13,6 @@ namespace verity::mpi {
 
 namespace {
 
-struct MatchedProbe {
-  CommRef comm;
-  Envelope envelope;
-};
-
 // By handle. Never destroyed: threads may still run when the process ends.
 template <typename Handle, typename Value>
 class Kept {
@@ -134,14 +129,25 @@ Probing::~Probing() {
   }
 }
 
-ReceivingMessage::ReceivingMessage(Buffer buffer, const MPI_Message* message) {
+ReceivingMessage::ReceivingMessage(const Call& call, Buffer buffer, const MPI_Message* message)
+    : call_(call), message_(message) {
   if (message == nullptr) return;  // MPI refuses it
-  std::optional<MatchedProbe> probed = messages().take(*message);
-  if (!probed || buffer.count < 0) return;
+  handle_ = *message;
+  probed_ = messages().take(handle_);
+  if (!probed_ || buffer.count < 0) return;
   TypeInfo* type = find_type(buffer.datatype);
   if (type != nullptr)
-    receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed->comm, probed->envelope,
+    receive_.emplace(type, Data{nullptr, buffer.count, false}, &*probed_->comm, probed_->envelope,
                      thread.site, thread.name);
+}
+
+ReceivingMessage::~ReceivingMessage() {
+  // Where it has received, even with an error, the program's handle is MPI_MESSAGE_NULL.
+  if (!probed_ || call_.rc == MPI_SUCCESS || *message_ != handle_ || !mpi_runs()) return;
+  try {
+    messages().put(handle_, std::move(*probed_));
+  } catch (const std::bad_alloc&) {  // it goes unchecked
+  }
 }
 
 }  // namespace verity::mpi

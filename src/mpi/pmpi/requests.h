@@ -65,12 +65,24 @@ class Probing {
   MPI_Status own_;
 };
 
-// The receive of such a message, for the time of its call.
+struct MatchedProbe {
+  CommRef comm;
+  Envelope envelope;
+};
+
+// The receive of such a message, for the time of its call. MPI may refuse it: another one may come.
 class ReceivingMessage {
  public:
-  ReceivingMessage(Buffer buffer, const MPI_Message* message);
+  ReceivingMessage(const Call& call, Buffer buffer, const MPI_Message* message);
+  ~ReceivingMessage();
+  ReceivingMessage(const ReceivingMessage&) = delete;
+  ReceivingMessage& operator=(const ReceivingMessage&) = delete;
 
  private:
+  const Call& call_;
+  const MPI_Message* message_;
+  MPI_Message handle_{};
+  std::optional<MatchedProbe> probed_;
   std::optional<Receiving> receive_;
 };
 

@@ -102,6 +102,10 @@ SENDER_RECEIVER(improbe, MPI_Send(OUT, to, tag, comm), MPI_Message message; int 
                 while (!found) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &message,
                                            MPI_STATUS_IGNORE);
                 FINISH(MPI_Imrecv(IN, &message, &request)))
+SENDER_RECEIVER(mrecv_refused, MPI_Send(OUT, to, tag, comm), MPI_Message message;
+                MPI_Mprobe(from, tag, comm, &message, MPI_STATUS_IGNORE);
+                MPI_Mrecv(in, -1, received.type, &message, MPI_STATUS_IGNORE);
+                MPI_Mrecv(IN, &message, MPI_STATUS_IGNORE))
 
 /* Both send and receive: only what goes from `from` to `to` has the types of the case. */
 static void sendrecv(int rank, int from, int to, struct side sent, struct side received, int tag) {
@@ -191,6 +195,7 @@ const struct operation p2p_operations[] = {
     {.name = "startall", .run = startall},
     {.name = "mprobe", .run = mprobe},
     {.name = "improbe", .run = improbe},
+    {.name = "mrecv_refused", .run = mrecv_refused, .others = 1},
     {.name = "sendrecv", .run = sendrecv},
     {.name = "sendrecv_replace", .run = sendrecv_replace},
     {.name = "other_comm", .run = other_comm},
