@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { kRoom = 1 << 19, kChanges = 6, kMost = 18, kWindow = 8 };
 
@@ -163,6 +164,7 @@ static void shared(void) {
 
 static void refused(void) {
   void* const nowhere = (void*)16;
+  void* const closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const int self = rank, no_rank = 1000, no_tag = -7;
   int ends = 0, value = rank, got = -1;
   MPI_Request request;
@@ -174,10 +176,14 @@ static void refused(void) {
   ends += MPI_Isend(nowhere, 5, MPI_INT, self, no_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
   ends += MPI_Sendrecv_replace(nowhere, 5, MPI_INT, no_rank, 1, self, 1, MPI_COMM_WORLD,
                                MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  ends += MPI_Send(closed, 5, MPI_INT, no_rank, 1, MPI_COMM_WORLD) != MPI_SUCCESS;
+  ends += MPI_Isend(closed, 5, type, self, no_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
+  MPI_Send_init(closed, 5, MPI_INT, self, 1, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
   MPI_Type_free(&type);
   MPI_Sendrecv(&value, 1, MPI_INT, 1 - self, 1, &got, 1, MPI_INT, 1 - self, 1, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-  if (rank == 0 && got == 1) printf("digest refused %d of 4\n", ends);
+  if (rank == 0 && got == 1) printf("digest refused %d of 6\n", ends);
 }
 
 int main(int argc, char** argv) {

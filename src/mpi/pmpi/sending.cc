@@ -2,6 +2,7 @@
 #include "mpi/pmpi/sending.h"
 
 #include <cstring>
+#include <utility>
 
 #include "mpi/digest/digest.h"
 #include "util/words.h"
@@ -25,7 +26,8 @@ void set_signature(const TypeInfo& type, const signature::Record& record, SendFa
 // To thread.other_send, which is attached.
 void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noexcept {
   const auto bytes = type.digestible(static_cast<uint64_t>(data.count));
-  auto& [attachment, digested] = thread.other_send;
+  auto& attachment = thread.other_send.attachment;
+  uint8_t* const digested = thread.other_send.bytes;
   if (attachment.length == 0 || bytes == 0) return;
   if (!may_be_memory(type.layout, data.address, static_cast<uint64_t>(data.count))) return;
   const size_t length =
@@ -34,6 +36,30 @@ void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noe
       append_digest(digested, length, digest_of(type.layout, data.address, bytes), bytes);
   std::memcpy(attachment.head, digested, sizeof(attachment.head));
   attachment.tail = digested + sizeof(attachment.head);
+}
+
+void add_late_digest(LateAttachment& self) noexcept {
+  const OtherSend& other = thread.other_send;
+  add_digest(*static_cast<TypeInfo*>(other.type),
+             {other.address, static_cast<MPI_Count>(other.copies)},
+             static_cast<SendFamily>(other.family), self.caller.site);
+}
+
+// The same when MPI sends: it may refuse the call, and nothing be where its data would lie. But
+// calls that receive into the buffer that they send from may have received before.
+void want_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noexcept {
+  static constexpr TagFilter kNone;
+  attachments.late = nullptr;
+  if (family == kSendrecvReplace || family == kIsendrecv)
+    return add_digest(type, data, family, site);
+  auto& [attachment, bytes, digested_type, address, copies, digested_family] = thread.other_send;
+  digested_type = &type;
+  address = data.address;
+  copies = static_cast<uint64_t>(data.count);
+  digested_family = family;
+  attachment.tags = std::exchange(attachment.filter, &kNone);
+  attachment.begins = add_late_digest;
+  attachments.late = &attachment;
 }
 
 // Precondition: the communicator's filter is known.
@@ -61,8 +87,10 @@ void attach_ending(Data data, MPI_Datatype datatype, const CommInfo& comm, int d
                    SendFamily family) {
   const TypeRef type = ending_type(datatype);
   if (!type) return;
-  auto& [attachment, bytes] = thread.other_send;
+  auto& attachment = thread.other_send.attachment;
+  uint8_t* const bytes = thread.other_send.bytes;
   attach(&attachment, *type, data.count, comm, dest, family, thread.site);
+  attachments.late = nullptr;
   if (settings().digest) add_digest(*type, data, family, thread.site);
   uint8_t* const tail = bytes + sizeof(attachment.head);
   if (attachment.length == 0 || attachment.tail == tail) return;
@@ -100,14 +128,14 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
       sent != nullptr ? &sent->attachment : &thread.other_send.attachment;
   attach(attachment, *about.type, data.count, *about.comm, dest, family, thread.site);
   if (sent != nullptr) sent->copies = static_cast<uint64_t>(data.count);
-  if (settings().digest) add_digest(*about.type, data, family, thread.site);
+  if (settings().digest) want_digest(*about.type, data, family, thread.site);
 }
 
 Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
                  uint64_t site) noexcept {
   if (comm.filter.mask == 0) return;
   attach(&thread.other_send.attachment, type, data.count, comm, dest, family, site);
-  if (settings().digest) add_digest(type, data, family, site);
+  if (settings().digest) want_digest(type, data, family, site);
 }
 
 }  // namespace verity::mpi

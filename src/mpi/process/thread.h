@@ -48,8 +48,13 @@ extern KnownSite none_known[kKnownSites] __attribute__((visibility("hidden")));
 
 // A send's attachment that no known site keeps.
 struct OtherSend {
-  SendAttachment attachment;
+  LateAttachment attachment;
   uint8_t bytes[kMaxSignature];  // its signature, where there is a digest, or the type is ending
+  // What is digested, where that is to come.
+  void* type;
+  const void* address;
+  uint64_t copies;
+  uint8_t family;
 };
 
 class PostedReceive;

@@ -41,6 +41,14 @@ struct SendAttachment {
   Caller caller;
 };
 
+// The same where the signature is completed when the message is about to be sent, so that MPI has
+// not refused the call. `filter`, which is read first, then matches nothing.
+struct LateAttachment : SendAttachment {
+  const TagFilter* tags = nullptr;  // nullptr: it is complete
+  // No MPI or UCP call from there.
+  void (*begins)(LateAttachment& self) noexcept = nullptr;
+};
+
 struct ReceiveAttachment {
   const TagFilter* filter = nullptr;
   Receive* receive = nullptr;
@@ -84,6 +92,7 @@ struct ActiveAttachment {
 // afterwards.
 struct Attachments {
   const SendAttachment* send = nullptr;
+  LateAttachment* late = nullptr;  // what `send` points to, where it is one
   ReceiveAttachment receive;
   CollectiveAttachment collective;
   ActiveAttachment active;

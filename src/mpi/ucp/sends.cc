@@ -15,6 +15,16 @@ namespace {
 
 using SendFunction = decltype(&ucp_tag_send_nbx);
 
+// The pending attachment, if it is a late one for this tag: it is complete then.
+[[gnu::noinline]] const SendAttachment* consume_late(ucp_tag_t tag) noexcept {
+  LateAttachment* late = attachments.late;
+  if (late == nullptr || attachments.send != late || !late->tags->matches(tag)) return nullptr;
+  attachments.send = nullptr;
+  attachments.late = nullptr;
+  late->begins(*late);
+  return late;
+}
+
 [[gnu::always_inline]] inline ucs_status_ptr_t send(SendFunction own, ucp_ep_h ep,
                                                     const void* buffer, size_t count, ucp_tag_t tag,
                                                     const ucp_request_param_t* param) noexcept {
@@ -36,6 +46,8 @@ using SendFunction = decltype(&ucp_tag_send_nbx);
     begin_collective();  // what has come already is compared before this message is sent
     attachments.collective.consumed = true;
     sends.begin(ep, tag, buffer, attachments.collective.signature, attachments.collective.length);
+  } else if (attachments.late != nullptr && (attachment = consume_late(tag)) != nullptr) {
+    sends.begin(ep, tag, buffer, attachment->head, attachment->tail, attachment->length);
   } else {
     sends.begin(ep, tag, buffer, nullptr, 0);
   }
