@@ -177,12 +177,23 @@ class Constructor {
     return true;
   }
 
+  // Open MPI has a member without data count for the structure's extent, which the standard does
+  // not, and yet packs several copies of some as though it had not.
+  [[nodiscard]] bool knows_extent([[maybe_unused]] size_t member) const {
+#ifdef OPEN_MPI
+    return children_[member].bytes != 0 || integer(static_cast<MPI_Aint>(member) + 1) == 0;
+#else
+    return true;
+#endif
+  }
+
   // One member with data keeps its nodes; the runs of several become one list.
   bool structure() {
     std::vector<Run> all;
     Shape* only = nullptr;
     size_t with_data = 0;
     for (size_t i = 0; i < children_.size(); ++i) {
+      if (!knows_extent(i)) return false;
       Shape& member = children_[i];
       member.repeat(integer(static_cast<MPI_Aint>(i) + 1), member.extent);
       member.put_around(normalize::indexed({c_.addresses[i]}));

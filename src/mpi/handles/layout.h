@@ -29,7 +29,8 @@ struct Layout {
 };
 
 // Not known: distributed arrays, types made with large counts, deeply nested ones, structures and
-// blocks of different lengths in very many pieces. Calls MPI. May throw std::bad_alloc.
+// blocks of different lengths in very many pieces; Open MPI's structures with a member without
+// data. Calls MPI. May throw std::bad_alloc.
 [[nodiscard]] Layout lay_out(MPI_Datatype datatype);
 
 }  // namespace verity::mpi
