@@ -198,6 +198,10 @@ static void refused(void) {
   ends += MPI_Isend(nowhere, 5, MPI_INT, self, no_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
   ends += MPI_Sendrecv_replace(nowhere, 5, MPI_INT, no_rank, 1, self, 1, MPI_COMM_WORLD,
                                MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  ends += MPI_Sendrecv_replace(closed, 5, MPI_INT, no_rank, 1, self, 1, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  ends += MPI_Sendrecv_replace(closed, 5, type, self, no_tag, self, 1, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE) != MPI_SUCCESS;
   ends += MPI_Send(closed, 5, MPI_INT, no_rank, 1, MPI_COMM_WORLD) != MPI_SUCCESS;
   ends += MPI_Isend(closed, 5, type, self, no_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS;
   MPI_Send_init(closed, 5, MPI_INT, self, 1, MPI_COMM_WORLD, &request);
@@ -205,7 +209,7 @@ static void refused(void) {
   MPI_Type_free(&type);
   MPI_Sendrecv(&value, 1, MPI_INT, 1 - self, 1, &got, 1, MPI_INT, 1 - self, 1, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
-  if (rank == 0 && got == 1) printf("digest refused %d of 6\n", ends);
+  if (rank == 0 && got == 1) printf("digest refused %d of 8\n", ends);
 }
 
 int main(int argc, char** argv) {

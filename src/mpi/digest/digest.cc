@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/digest/digest.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "signature/record.h"
@@ -64,6 +68,17 @@ class Walk {
   const uint8_t* next_;  // if dense
 };
 
+// Where the kernel does not say, it is.
+bool is_readable(uintptr_t place) noexcept {
+  const int before = errno;
+  uint8_t found = 0;
+  const iovec to{&found, 1};
+  const iovec from{reinterpret_cast<void*>(place), 1};
+  const bool faults = process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 && errno == EFAULT;
+  errno = before;
+  return !faults;
+}
+
 }  // namespace
 
 bool may_be_memory(const Layout& layout, const void* address, uint64_t copies) noexcept {
@@ -72,6 +87,14 @@ bool may_be_memory(const Layout& layout, const void* address, uint64_t copies) n
   const auto first = reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(layout.low);
   const auto last = first + static_cast<uintptr_t>(layout.extent) * (copies - 1);
   return std::min(static_cast<intptr_t>(first), static_cast<intptr_t>(last)) >= kFirstPage;
+}
+
+bool can_be_read(const Layout& layout, const void* address, uint64_t copies) noexcept {
+  if (layout.runs == nullptr || copies == 0) return true;
+  const auto first = reinterpret_cast<uintptr_t>(address);
+  const auto last = first + static_cast<uintptr_t>(layout.extent) * (copies - 1);
+  return is_readable(first + static_cast<uintptr_t>(layout.low)) &&
+         is_readable(last + static_cast<uintptr_t>(layout.high) - 1);
 }
 
 uint64_t digest_of(const Layout& layout, const void* address, uint64_t bytes) noexcept {

@@ -27,6 +27,8 @@ inline constexpr size_t kDigestSize = 16;
 // the call.
 [[nodiscard]] bool may_be_memory(const Layout& layout, const void* address,
                                  uint64_t copies) noexcept;
+// False: their first or last byte cannot be read. MPI is about to refuse the call, or ends in it.
+[[nodiscard]] bool can_be_read(const Layout& layout, const void* address, uint64_t copies) noexcept;
 
 // Of the first `bytes` bytes of the message. Precondition: layout.known; it has that many.
 [[nodiscard]] uint64_t digest_of(const Layout& layout, const void* address,

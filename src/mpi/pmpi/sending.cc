@@ -38,6 +38,12 @@ void add_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noe
   attachment.tail = digested + sizeof(attachment.head);
 }
 
+// In front of the MPI call, which may refuse what lies nowhere.
+void add_early_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) noexcept {
+  if (can_be_read(type.layout, data.address, static_cast<uint64_t>(data.count)))
+    add_digest(type, data, family, site);
+}
+
 void add_late_digest(LateAttachment& self) noexcept {
   const OtherSend& other = thread.other_send;
   add_digest(*static_cast<TypeInfo*>(other.type),
@@ -51,7 +57,7 @@ void want_digest(TypeInfo& type, Data data, SendFamily family, uint64_t site) no
   static constexpr TagFilter kNone;
   attachments.late = nullptr;
   if (family == kSendrecvReplace || family == kIsendrecv)
-    return add_digest(type, data, family, site);
+    return add_early_digest(type, data, family, site);
   auto& [attachment, bytes, digested_type, address, copies, digested_family] = thread.other_send;
   digested_type = &type;
   address = data.address;
@@ -91,7 +97,7 @@ void attach_ending(Data data, MPI_Datatype datatype, const CommInfo& comm, int d
   uint8_t* const bytes = thread.other_send.bytes;
   attach(&attachment, *type, data.count, comm, dest, family, thread.site);
   attachments.late = nullptr;
-  if (settings().digest) add_digest(*type, data, family, thread.site);
+  if (settings().digest) add_early_digest(*type, data, family, thread.site);
   uint8_t* const tail = bytes + sizeof(attachment.head);
   if (attachment.length == 0 || attachment.tail == tail) return;
   std::memcpy(tail, attachment.tail, attachment.length - sizeof(attachment.head));
