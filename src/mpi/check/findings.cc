@@ -25,7 +25,7 @@ namespace verity::mpi {
 namespace {
 
 constexpr size_t kReasons = static_cast<size_t>(signature::Reason::kNoMemory) + 1;
-constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kEarly) + 1;
+constexpr size_t kOwnReasons = static_cast<size_t>(Unchecked::kPastUcx) + 1;
 
 constinit std::atomic<uint64_t> data_checked{0}, data_differed{0};
 constinit std::atomic<uint64_t> unchecked_why[kReasons + kOwnReasons] = {};
@@ -40,7 +40,7 @@ std::string_view reason_in_words(size_t index) {
   static const char* const kOwn[kOwnReasons] = {
       "without a signature", "received with a datatype that cannot be decoded",
       "with a malformed signature",
-      "of collective operations, too long before the receiver's own calls"};
+      "of collective operations, too long before the receiver's own calls", "not passed to UCX"};
   return index < kReasons ? signature::to_string(static_cast<signature::Reason>(index))
                           : kOwn[index - kReasons];
 }

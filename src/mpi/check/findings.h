@@ -23,6 +23,7 @@ enum class Unchecked : uint8_t {
   kUndecoded,   // the receive's datatype could not be decoded
   kUnreadable,  // its signature is malformed
   kEarly,       // of a collective operation: too many wait for this process's own calls
+  kPastUcx,     // the MPI library delivers it without UCP
 };
 
 inline void count_checked() noexcept { add(type_counters().checked, uint64_t{1}); }

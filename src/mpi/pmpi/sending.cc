@@ -104,6 +104,13 @@ void attach_ending(Data data, MPI_Datatype datatype, const CommInfo& comm, int d
   attachment.tail = tail;
 }
 
+// MPICH's messages in a communicator of one process, which is their sender and their receiver.
+[[gnu::cold]] void count_past_ucx(MPI_Count count, int dest, MPI_Comm comm) {
+  if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
+  const CommInfo* known = find_comm(comm);
+  if (known != nullptr && known->filter.mask == 0) count_unchecked(Unchecked::kPastUcx);
+}
+
 }  // namespace
 
 About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype, int peer,
@@ -128,7 +135,7 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
   CachedHandles* const last = sent != nullptr ? &sent->about : nullptr;
   const About about =
       is_same ? about_of(*last) : resolve_handles(last, data.count, datatype, dest, comm);
-  if (about.comm == nullptr) return;
+  if (about.comm == nullptr) return count_past_ucx(data.count, dest, comm);
   if (about.type == nullptr) return attach_ending(data, datatype, *about.comm, dest, family);
   SendAttachment* const attachment =
       sent != nullptr ? &sent->attachment : &thread.other_send.attachment;
@@ -139,7 +146,10 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
 
 Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
                  uint64_t site) noexcept {
-  if (comm.filter.mask == 0) return;
+  if (comm.filter.mask == 0) {
+    count_unchecked(Unchecked::kPastUcx);
+    return;
+  }
   attach(&thread.other_send.attachment, type, data.count, comm, dest, family, site);
   if (settings().digest) want_digest(type, data, family, site);
 }

@@ -198,6 +198,11 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: a persistent receive by the line that made it" "$(cat "$tap_dir/job")" \
     "^ +by MPI_Recv_init in persistent \\(.*mismatch.c:$(line_of MPI_Recv_init)\\)"
 
+  # MPICH delivers these without UCX.
+  UCX_VERITY_ATTEST=always typechecked 60 "$launcher" 2 vposix,vself mismatch alone > "$tap_dir/job"
+  case $mpi in MPICH) counted='0 messages checked, 0 mismatched; 6 not checked: 6 not passed to UCX' ;; *) counted='6 messages checked, 6 mismatched; 0 not checked' ;; esac
+  contains "$mpi: messages in a communicator of one process count" "$(cat "$tap_dir/job")" "^ucx-verity: rank 0: datatypes of $counted\$"
+
   # MPI itself refuses this one and ends the job.
   UCX_VERITY_TYPECHECK_LOG=$tap_dir/log typechecked 60 "$launcher" 2 vposix,vself mismatch truncated > "$tap_dir/job"
   is "$mpi: reported before MPI ends the job" "$(grep -c 'datatype mismatch in a message from rank 1 to rank 0' "$tap_dir/job")" 1

@@ -22,6 +22,7 @@
  *                         (MPICH has no room for so many)
  *   mismatch early        in the first ones of many broadcasts, for which rank 1 comes late
  *   mismatch outstanding  in the first one of many nonblocking gathers, for which rank 1 comes late
+ *   mismatch alone        of rank 0 with itself, in communicators that have no other rank
  *   mismatch short return a broadcast in which rank 1 has too little room, then correct operations
  */
 #include <mpi.h>
@@ -196,6 +197,27 @@ static void ending(void) {
   MPI_Type_free_keyval(&keyval);
 }
 
+static void alone(void) {
+  MPI_Comm comms[2] = {MPI_COMM_SELF};
+  MPI_Request requests[2];
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &comms[1]);
+  for (int i = 0; i < 2 && rank == 0; ++i) {
+    MPI_Irecv(floats, kLength, MPI_FLOAT, 0, 1, comms[i], &requests[0]);
+    MPI_Send(ints, kLength, MPI_INT, 0, 1, comms[i]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Sendrecv(ints, kLength, MPI_INT, 0, 2, floats, kLength, MPI_FLOAT, 0, 2, comms[i],
+                 MPI_STATUS_IGNORE);
+    MPI_Send_init(ints, kLength, MPI_INT, 0, 3, comms[i], &requests[0]);
+    MPI_Recv_init(floats, kLength, MPI_FLOAT, 0, 3, comms[i], &requests[1]);
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    MPI_Send(ints, kLength, MPI_INT, MPI_PROC_NULL, 4, comms[i]);
+  }
+  MPI_Comm_free(&comms[1]);
+}
+
 static void short_of_room(void) {
   int sums[kLength];
   MPI_Bcast(ints, rank == 1 ? kLength / 2 : kLength, MPI_INT, 0, MPI_COMM_WORLD);
@@ -292,6 +314,7 @@ int main(int argc, char** argv) {
                {"scans", scans},
                {"reduction", reduction},
                {"persistent", persistent},
+               {"alone", alone},
                {"short", short_of_room},
                {"ending", ending},
                {"again", again},
