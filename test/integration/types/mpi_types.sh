@@ -71,6 +71,7 @@ Bsend_init, Irecv
 Send_init Recv_init
 Send Mrecv
 Send Imrecv
+Send Mrecv
 Sendrecv Sendrecv
 Sendrecv_replace Sendrecv_replace
 Send Recv
