@@ -58,6 +58,7 @@ verity_unit_SOURCES += \
 	test/unit/mpi/receive_whole_test.cc \
 	test/unit/mpi/send_case.h \
 	test/unit/mpi/send_matcher_test.cc \
+	test/unit/mpi/send_named_test.cc \
 	test/unit/mpi/send_own_memory_test.cc \
 	test/unit/mpi/send_tails_test.cc \
 	test/unit/mpi/sequence_check_test.cc \

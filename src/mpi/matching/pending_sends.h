@@ -66,6 +66,7 @@ class PendingSends {
   // Bytes of a UCP request in front of the address that the user sees; 0: not known, then
   // find_by_origin() finds nothing.
   void set_request_size(size_t bytes) noexcept { request_size_ = bytes; }
+  [[nodiscard]] bool knows_requests() const noexcept { return request_size_ != 0; }
 
   [[nodiscard]] bool empty() const noexcept { return sends_.empty(); }
   [[nodiscard]] size_t size() const noexcept { return sends_.size(); }
@@ -93,6 +94,8 @@ class PendingSends {
   // the struct there. nullptr: none.
   // `is_certain`: false where the memory may be another send's by now.
   [[nodiscard]] Entry* find_by_origin(uint64_t tag, const void* origin, bool* is_certain) noexcept;
+  // The send with that tag whose request holds the address, which is not read. nullptr: none.
+  [[nodiscard]] Entry* find_around(uint64_t tag, uintptr_t address) noexcept;
   // Of those with that tag to that endpoint the one called first. nullptr: none.
   [[nodiscard]] Entry* find_first(const void* endpoint, uint64_t tag) noexcept;
 
@@ -110,7 +113,6 @@ class PendingSends {
   [[nodiscard]] static Order order_of(const Send& send) noexcept {
     return {send.endpoint, send.tag, send.order};
   }
-  [[nodiscard]] Entry* find_around(uint64_t tag, uintptr_t address) noexcept;
   ByRequest::iterator erase(ByRequest::const_iterator place) noexcept;
   template <typename Predicate>
   void disable_tags_of(Predicate&& is_one) noexcept;

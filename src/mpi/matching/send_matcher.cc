@@ -74,6 +74,12 @@ SendMatcher::Match SendMatcher::match_any(uint64_t tag, const void* endpoint) no
   return {.send = &any_};
 }
 
+// A request that is none of the pending ones'. Precondition: as it says.
+bool SendMatcher::names_calls_request(const Outgoing& message) noexcept {
+  return message.request != 0 && pending_.knows_requests() && may_be_of_call(message.tag) &&
+         pending_.find_first(call_.endpoint, call_.tag) == nullptr;
+}
+
 SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
   if (pending_.is_disabled(message.tag)) return {};
   // A pending one may be transmitted inside of a later call, before that call's own.
@@ -85,6 +91,12 @@ SendMatcher::Match SendMatcher::find(const Outgoing& message) noexcept {
     if (entry != nullptr && entry->second.may_have_ended() && may_be_of_call(message.tag))
       is_certain = false;
     if (!is_certain) return match_any(message.tag, nullptr);
+  } else if (!pending_.empty() && message.request != 0 &&
+             (entry = pending_.find_around(message.tag, message.request)) != nullptr) {
+    if (entry->second.may_have_ended() && may_be_of_call(message.tag))
+      return match_any(message.tag, nullptr);
+  } else if (!pending_.empty() && names_calls_request(message)) {
+    return {.send = &call_};
   } else if (!pending_.empty()) {
     const void* endpoint = endpoint_of(message);
     if (endpoint == nullptr) return match_any(message.tag, nullptr);

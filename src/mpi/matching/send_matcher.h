@@ -5,8 +5,9 @@
 //   (a) inside of the ucp_tag_send call: the send of this call, when the tag is its;
 //   (b) later (not connected, no room): the pack callback's argument, or the completion, lies in
 //       the send's request, or is the address of a struct on the stack whose first word is that
-//       request (the v2 protocols' multi-fragment sends);
-//   (c) later and without a pointer (am_short): of the pending sends with this tag to this endpoint
+//       request (the v2 protocols' multi-fragment sends); or the message itself says where the
+//       request lies (rendezvous);
+//   (c) later and without any (am_short): of the pending sends with this tag to this endpoint
 //       the one called first, as sends to an endpoint with one tag are transmitted in the order of
 //       their calls (MPI's order of messages rests on that). Whose endpoint it is shows with the
 //       first message in one of the other ways; before that, it must be the only one to which sends
@@ -108,8 +109,9 @@ class SendMatcher {
   struct Outgoing {
     uint64_t serial;  // of the transport's endpoint: a number that is never used again
     uint64_t tag;
-    const void* origin;  // see (b); nullptr: then ...
-    const void* data;    // ... the send's buffer, or a copy of it
+    const void* origin;     // see (b); nullptr: then ...
+    const void* data;       // ... the send's buffer, or a copy of it
+    uintptr_t request = 0;  // where the send's request begins, if the message says so
   };
   // An active message that begins a message is about to be transmitted. Copies its signature to
   // `out` and returns its length; 0: none, or not certain.
@@ -157,6 +159,7 @@ class SendMatcher {
   [[nodiscard]] const void* only_endpoint(const Outgoing& message) noexcept;
   [[nodiscard]] static bool same_signature(const Send& a, const Send& b) noexcept;
   [[nodiscard]] Match match_any(uint64_t tag, const void* endpoint) noexcept;
+  [[nodiscard]] bool names_calls_request(const Outgoing& message) noexcept;
   [[nodiscard]] Match find(const Outgoing& message) noexcept;
 
   SendNumbering numbering_;

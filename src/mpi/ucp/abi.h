@@ -31,7 +31,8 @@ inline constexpr const char* kLibrary = "libucp.so.0";
 // ---- messages -----------------------------------------------------------------------------------
 //
 // UCP's active messages that begin a message, by their ids. All but kActive begin with the tag; a
-// rendezvous request names its protocol at kRendezvousOpcode, 0 for a tagged message.
+// rendezvous request names its protocol at kRendezvousOpcode, 0 for a tagged message, and the
+// send's request at kRendezvousRequest: by its address, or by an odd number.
 
 enum AmId : uint8_t {
   kEagerOnly = 2,
@@ -44,6 +45,7 @@ enum AmId : uint8_t {
 inline constexpr uint32_t kFirstMessages = 1u << kEagerOnly | 1u << kEagerFirst |
                                            1u << kEagerSyncOnly | 1u << kEagerSyncFirst |
                                            1u << kRendezvous | 1u << kActive;
+inline constexpr size_t kRendezvousRequest = 16;
 inline constexpr size_t kRendezvousOpcode = 40;
 inline constexpr size_t kActiveHeader = 8;  // bytes; what was sent without a header follows
 
@@ -68,6 +70,14 @@ inline constexpr size_t kActiveHeader = 8;  // bytes; what was sent without a he
   }
   std::memcpy(tag, message, sizeof(*tag));
   return true;
+}
+
+// Where the send's request begins that the message names; 0: it names none. Precondition:
+// read_tag() has read the message's tag.
+[[nodiscard]] inline uintptr_t named_request(uint8_t am_id, const void* message) noexcept {
+  if (am_id != kRendezvous) return 0;
+  const uint64_t request = util::read_word(message, kRendezvousRequest);
+  return request % 2 == 0 ? request : 0;
 }
 
 // What an active message of UCP without a header of the user's was sent as.

@@ -28,7 +28,9 @@ int interface_opened(void* uct_worker) noexcept {
   if (info->am_id == abi::kActive) {
     size = all.actives.match(abi::sent_in(message, length), trailer, room);
   } else if (abi::read_tag(info->am_id, message, length, &tag)) {
-    size = all.sends.match({info->serial, tag, info->origin, info->data}, trailer, room);
+    size = all.sends.match(
+        {info->serial, tag, info->origin, info->data, abi::named_request(info->am_id, message)},
+        trailer, room);
   }
   all.attached += size != 0;
   return size;

@@ -55,6 +55,8 @@ for launcher in $openmpi $mpich; do
   clean "$mpi" "$launcher" 6 vtcp,vself '^unconnected messages 60 wrong 0$' unconnected
   mixed_lanes "$mpi" "$launcher"
   for list in vposix,vself vtcp,vself; do
+    clean "$mpi" "$launcher" 6 "$list" '^unconnected messages 15 wrong 0$' unconnected large
+    is "$mpi, $list: large messages to ranks not yet connected: all is checked" "$(grep -c '0 mismatched; 0 not checked' "$tap_dir/job")" 6
     clean "$mpi" "$launcher" 4 "$list" '^legal wrong 0$' legal
     clean "$mpi" "$launcher" 2 "$list" '^gaps messages [0-9]+ wrong 0' gaps
     mpi_clean "$mpi, $list: gaps, without the interposer" '^gaps messages [0-9]+ wrong 0' 60 "$launcher" 2 "$list" gaps

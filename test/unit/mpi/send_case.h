@@ -25,6 +25,9 @@ struct Out {
   Out(SendMatcher& sends, uint64_t tag, const void* origin, const void* data = nullptr,
       uint64_t serial = 1)
       : length(sends.match({serial, tag, origin, data}, bytes, sizeof(bytes))) {}
+  // Of a message that names a request.
+  Out(SendMatcher& sends, uint64_t tag, uintptr_t request, uint64_t serial)
+      : length(sends.match({serial, tag, nullptr, nullptr, request}, bytes, sizeof(bytes))) {}
   [[nodiscard]] int what() const { return length == 0 ? -1 : bytes[0]; }
   [[nodiscard]] uint32_t sequence() const {
     Stamp stamp{};
