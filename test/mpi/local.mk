@@ -17,6 +17,7 @@ mpi_test_programs = \
 	test/mpi/hello_integrity \
 	test/mpi/jump \
 	test/mpi/legal \
+	test/mpi/looked_up \
 	test/mpi/mismatch \
 	test/mpi/mixed \
 	test/mpi/onesided_model \
@@ -56,6 +57,7 @@ mpi_test_files = \
 	test/mpi/datatypes/halves.c \
 	test/mpi/datatypes/jump.c \
 	test/mpi/datatypes/legal.c \
+	test/mpi/datatypes/looked_up.c \
 	test/mpi/datatypes/mismatch.c \
 	test/mpi/datatypes/no_type.c \
 	test/mpi/datatypes/partitioned.c \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that end the life of a handle, which may then come again for something else; and those that
-// make a communicator of which more must be known than shows.
+// Calls that end the life of a handle, which may then come again for something else; those that
+// make a communicator of which more must be known than shows; and that which begins a datatype's.
 #include <optional>
 
 #include "mpi/collectives/collecting.h"
@@ -107,6 +107,9 @@ void decode_type(MPI_Datatype type) {
 }  // namespace
 
 VERITY_WRAP_FOR_ALL(Type_free, (MPI_Datatype * type), (type), const EndingType ending(call, type))
+// One of this handle that is known may have been freed past MPI_Type_free above: by a function that
+// was looked up in the MPI library itself.
+VERITY_WRAP(Type_commit, (MPI_Datatype * type), (type), if (type != nullptr) doubt_type(*type))
 #define ENDS_COMM                                                              \
   const Ending<CommTable> ending(comm, handles().comm_null,                    \
                                  call.internal() ? end_known_comm : end_comm); \

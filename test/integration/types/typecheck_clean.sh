@@ -70,6 +70,8 @@ for launcher in $openmpi $mpich; do
   contains "$mpi: numbers of communicators are used again: all is checked" "$(cat "$tap_dir/job")" ' of 90 messages checked, 0 mismatched; 0 not'
   clean "$mpi" "$launcher" 4 vposix,vself '^reused messages 90$' reused made
   is "$mpi: beside messages of MPI's own: all is checked" "$(grep -c ' messages checked, 0 mismatched; 0 not' "$tap_dir/job")" 4
+  clean "$mpi" "$launcher" 2 vposix,vself '^looked_up reused [0-9]+$' looked_up
+  is "$mpi: datatypes freed past the wrappers: all is checked" "$(grep -c ' of 30 messages checked, 0 mismatched; 0 not' "$tap_dir/job")" 1
   clean "$mpi" "$launcher" 4 vposix,vself '^halves (rounds 300 wrong 0|not tested: no threads)$' halves
   clean "$mpi" "$launcher" 4 vposix,vself '^two groups messages 40$' two_groups right
   is "$mpi: messages between two groups: all is checked" "$(grep -c ' of 20 messages checked, 0 mismatched; 0 not' "$tap_dir/job")" 2
