@@ -2,15 +2,15 @@
 #ifndef VERITY_MPI_UCP_LOCK_H
 #define VERITY_MPI_UCP_LOCK_H
 
-#include <sched.h>
+#include <time.h>
 
 #include <atomic>
 
 namespace verity::mpi {
 
-// Recursive. A thread that waits polls, as for UCX's own lock of a worker, and does not sleep: to
-// wake it, unlock() would take a system call in which it already runs. But an MPI library may yet
-// write to the request that its UCP call has returned: Open MPI's MPI_Bsend notes there what the
+// Recursive. A thread that waits polls, as for UCX's own lock of a worker, and is not woken: for
+// that unlock() would take a system call in which it already runs. But an MPI library may yet write
+// to the request that its UCP call has returned: Open MPI's MPI_Bsend notes there what the
 // completion callback frees, and another thread's progress must not call that before.
 class PolledLock {
  public:
@@ -23,7 +23,9 @@ class PolledLock {
   }
 
  private:
-  static constexpr unsigned kPolls = 100;  // before the processor is given away
+  // Before it sleeps between two polls: the owner may be waiting for this processor.
+  static constexpr unsigned kPolls = 1000;
+  static constexpr long kSleep = 10000;  // ns
 
   // No two threads have the same.
   [[nodiscard]] static const void* self() noexcept {
@@ -31,8 +33,14 @@ class PolledLock {
     return &own;
   }
   [[gnu::noinline]] void take() noexcept {
-    for (unsigned polls = 1; !try_take(); ++polls)
-      polls % kPolls != 0 ? pause() : static_cast<void>(sched_yield());
+    for (unsigned polls = 1; !try_take(); ++polls) {
+      if (polls % kPolls != 0) {
+        pause();
+        continue;
+      }
+      const timespec duration{0, kSleep};
+      nanosleep(&duration, nullptr);
+    }
   }
   static void pause() noexcept {
 #ifdef __x86_64__
