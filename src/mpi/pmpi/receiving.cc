@@ -23,7 +23,7 @@ void attach_receive_slow_path(KnownSite* known, const void* address, MPI_Count c
                               MPI_Datatype datatype, Envelope envelope, MPI_Comm comm) {
   const About about = resolve_handles(known != nullptr ? &known->received : nullptr, count,
                                       datatype, envelope.source, comm);
-  if (about.comm == nullptr) return;
+  if (about.comm == nullptr || about.comm->filter.mask == 0) return;
   // Where the handle is one that another thread is freeing, too, the message counts all the same.
   const TypeRef ending = about.type != nullptr ? TypeRef() : ending_type(datatype);
   TypeInfo* const type = ending ? &*ending : about.type;

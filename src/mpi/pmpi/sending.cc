@@ -105,10 +105,10 @@ void attach_ending(Data data, MPI_Datatype datatype, const CommInfo& comm, int d
 }
 
 // MPICH's messages in a communicator of one process, which is their sender and their receiver.
-[[gnu::cold]] void count_past_ucx(MPI_Count count, int dest, MPI_Comm comm) {
-  if (dest == MPI_PROC_NULL || count < 0 || !mpi_runs()) return;
-  const CommInfo* known = find_comm(comm);
-  if (known != nullptr && known->filter.mask == 0) count_unchecked(Unchecked::kPastUcx);
+[[nodiscard]] bool passes_ucx(const CommInfo& comm) noexcept {
+  if (comm.filter.mask != 0) return true;
+  count_unchecked(Unchecked::kPastUcx);
+  return false;
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatyp
   // Before the look-up: what is freed meanwhile is not remembered.
   const uint64_t generation = this_process.handle_generation.load(std::memory_order_acquire);
   CommInfo* known = find_comm(comm);
-  if (known == nullptr || known->filter.mask == 0) return {};
+  if (known == nullptr || known->filter.mask == 0) return {known, nullptr};
   TypeInfo* type = find_type(datatype);
   if (type == nullptr) return {known, nullptr};
   if (last != nullptr && !settings().digest)
@@ -135,8 +135,11 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
   CachedHandles* const last = sent != nullptr ? &sent->about : nullptr;
   const About about =
       is_same ? about_of(*last) : resolve_handles(last, data.count, datatype, dest, comm);
-  if (about.comm == nullptr) return count_past_ucx(data.count, dest, comm);
-  if (about.type == nullptr) return attach_ending(data, datatype, *about.comm, dest, family);
+  if (about.comm == nullptr) return;
+  if (about.type == nullptr) {
+    if (passes_ucx(*about.comm)) attach_ending(data, datatype, *about.comm, dest, family);
+    return;
+  }
   SendAttachment* const attachment =
       sent != nullptr ? &sent->attachment : &thread.other_send.attachment;
   attach(attachment, *about.type, data.count, *about.comm, dest, family, thread.site);
@@ -146,10 +149,7 @@ void attach_send_slow_path(KnownSite* known, Data data, MPI_Datatype datatype, i
 
 Sending::Sending(SendFamily family, TypeInfo& type, Data data, const CommInfo& comm, int dest,
                  uint64_t site) noexcept {
-  if (comm.filter.mask == 0) {
-    count_unchecked(Unchecked::kPastUcx);
-    return;
-  }
+  if (!passes_ucx(comm)) return;
   attach(&thread.other_send.attachment, type, data.count, comm, dest, family, site);
   if (settings().digest) want_digest(type, data, family, site);
 }

@@ -11,10 +11,10 @@
 
 namespace verity::mpi {
 
-// A communicator whose messages are checked, and a datatype.
+// A communicator and a datatype; nullptr: nothing is known of one.
 struct About {
-  CommInfo* comm = nullptr;  // nullptr: it is not, or nothing is known of one
-  TypeInfo* type = nullptr;
+  CommInfo* comm = nullptr;
+  TypeInfo* type = nullptr;  // not looked up where the communicator's messages are not checked
 };
 // 0: as the last call from there had it. (Differences, so that several of them are one branch.)
 [[nodiscard, gnu::always_inline]] inline uint64_t differs(const CachedHandles& last, MPI_Comm comm,
@@ -26,8 +26,8 @@ struct About {
   return {static_cast<CommInfo*>(last.comm), static_cast<TypeInfo*>(last.type)};
 }
 // Looks both handles up, and caches the result. `count`, `peer`: a call with a bad one, or with
-// MPI_PROC_NULL, or on a communicator without checks, is about nothing. A datatype that is ending
-// is not known, see ending_type(). Throws what find_comm() does.
+// MPI_PROC_NULL, is about nothing. A datatype that is ending is not known, see ending_type().
+// Throws what find_comm() does.
 [[nodiscard]] About resolve_handles(CachedHandles* last, MPI_Count count, MPI_Datatype datatype,
                                     int peer, MPI_Comm comm);
 
