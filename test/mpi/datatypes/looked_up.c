@@ -17,7 +17,7 @@ enum { kRounds = 30, kElements = 10 };
 static int (*own_type_free(void))(MPI_Datatype*) {
   Dl_info library;
   void *handle, *function = NULL;
-  /* A function that nobody wraps: it is in the library. */
+  /* A function that is not wrapped: it is in the library. */
   if (dladdr((void*)MPI_Get_library_version, &library) != 0) {
     handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (handle != NULL) function = dlsym(handle, "MPI_Type_free");
