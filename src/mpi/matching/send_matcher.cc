@@ -74,7 +74,7 @@ SendMatcher::Match SendMatcher::match_any(uint64_t tag, const void* endpoint) no
   return {.send = &any_};
 }
 
-// A request that is none of the pending ones'. Precondition: as it says.
+// Whether the message names the request of the call. Precondition: it is none of the pending ones'.
 bool SendMatcher::names_calls_request(const Outgoing& message) noexcept {
   return message.request != 0 && pending_.knows_requests() && may_be_of_call(message.tag) &&
          pending_.find_first(call_.endpoint, call_.tag) == nullptr;
